@@ -1,0 +1,69 @@
+// The tensors of a decode problem: made once, read by the oracle and by every provider.
+#pragma once
+
+#include "harness/inputs/buffer.hpp"
+#include "harness/problem/decode_problem.hpp"
+#include "mla/decode.hpp"
+
+namespace mla::harness {
+
+/// The input buffers of a decode problem. What must not be read (unreferenced pages, the unused tail of the last
+/// page, gaps of a padded layout) holds NaN; spare index entries hold numbers far outside the pool.
+struct DecodeInputBuffers {
+  Buffer q;                 // [T, H, 576], bf16 or fp8
+  Buffer kv;                // [pool_pages, page_size, 576], bf16 or fp8
+  Buffer qo_indptr;         // [B+1] i32
+  Buffer kv_indptr;         // [B+1] i32
+  Buffer kv_indices;        // [total_pages + spare] i32
+  Buffer kv_last_page_len;  // [B] i32
+};
+
+/// The output buffers; poisoned before each checked run.
+struct DecodeOutputBuffers {
+  Buffer out;  // [T, H, 512] bf16
+  Buffer lse;  // [T, H] f32
+};
+
+/// Strides and types of a decode problem once the fp8 encoding is known. Pure arithmetic on the problem.
+class DecodeLayout {
+ public:
+  DecodeLayout(const DecodeProblem& problem, DataType native_fp8);
+
+  [[nodiscard]] DataType q_type() const { return q_type_; }
+  [[nodiscard]] DataType kv_type() const { return kv_type_; }
+  [[nodiscard]] std::int64_t pool_pages() const { return pool_pages_; }
+
+  /// Bytes of an arena that holds inputs, or outputs.
+  [[nodiscard]] std::size_t input_bytes() const;
+  [[nodiscard]] std::size_t output_bytes() const;
+
+  [[nodiscard]] DecodeInputBuffers take_inputs(Arena& arena) const;
+  [[nodiscard]] DecodeOutputBuffers take_outputs(Arena& arena) const;
+
+  /// Views over buffers at the given data addresses: the harness's own, or a device copy of the same buffers.
+  [[nodiscard]] DecodeInputs bind(const DecodeInputBuffers& buffers) const;
+  [[nodiscard]] DecodeOutputs bind(const DecodeOutputBuffers& buffers) const;
+
+ private:
+  DecodeProblem problem_;
+  DataType q_type_;
+  DataType kv_type_;
+  std::int64_t pool_pages_ = 0;
+  std::int64_t q_head_stride_ = 0;
+  std::int64_t q_token_stride_ = 0;
+  std::int64_t kv_token_stride_ = 0;
+  std::int64_t kv_page_stride_ = 0;
+};
+
+/// Fills the inputs from the problem's seed and distribution, in parallel; every element depends on the seed and its
+/// own logical position (request, position, dimension) alone, not on page size, page order or thread count.
+void fill_inputs(const DecodeProblem& problem, const DecodeLayout& layout, const DecodeInputBuffers& buffers);
+
+/// Fills outputs with the poison pattern (a NaN with a recognisable payload) and arms the canaries.
+void poison_outputs(const DecodeOutputBuffers& buffers);
+
+/// Digest of all input bytes that a kernel may read, as 16 hex digits.
+[[nodiscard]] std::string digest(const DecodeProblem& problem, const DecodeLayout& layout,
+                                 const DecodeInputBuffers& buffers);
+
+}  // namespace mla::harness
