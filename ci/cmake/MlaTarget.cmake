@@ -4,6 +4,11 @@
 set(MLA_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align=strict
     -Wnull-dereference -Wdouble-promotion -Wimplicit-fallthrough)
 
+# g++ 12 reports overlapping memcpy inside std::string operator+ where there is none (GCC PR 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND MLA_WARNINGS -Wno-restrict)
+endif()
+
 function(mla_configure target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE ${MLA_WARNINGS} $<$<BOOL:${MLA_WERROR}>:-Werror>)

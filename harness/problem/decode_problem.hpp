@@ -26,17 +26,17 @@ enum class Layout : std::uint8_t { dense, padded };
 class DecodeProblem {
  public:
   struct Fields {
-    int heads = 16;                              // h
-    std::vector<std::int64_t> q_lens = {1};      // q: one value for all requests, or one a request
-    std::vector<std::int64_t> kv_lens = {1024};  // kv: likewise, in tokens
-    int batch = 1;                               // b
-    int page_size = 64;                          // page
-    ElementType q_type = ElementType::bf16;      // dtype, before the dot
-    ElementType kv_type = ElementType::bf16;     // dtype, after the dot
-    bool causal = true;                          // causal
-    double sm_scale = kDeepSeekSmScale;          // scale
-    double q_scale = 1;                          // qs: default kDefaultFp8Scale where q is fp8
-    double kv_scale = 1;                         // ks: likewise for kv
+    int heads = 16;                                   // h
+    std::vector<std::int64_t> q_lens = {1};           // q: one value for all requests, or one a request
+    std::vector<std::int64_t> kv_lens = {1024};       // kv: likewise, in tokens
+    int batch = 1;                                    // b
+    int page_size = 64;                               // page
+    ElementType q_type = ElementType::bf16;           // dtype, before the dot
+    ElementType kv_type = ElementType::bf16;          // dtype, after the dot
+    bool causal = true;                               // causal
+    double sm_scale = kDeepSeekSmScale;               // scale
+    double q_scale = 1;                               // qs: default kDefaultFp8Scale where q is fp8
+    double kv_scale = 1;                              // ks: likewise for kv
     Distribution distribution = Distribution::randn;  // dist
     std::uint64_t seed = 0;                           // seed
     int workers = 0;                                  // cu: compute units to plan for, 0 = the target's own

@@ -9,9 +9,9 @@ namespace mla {
 
 /// What one decode call reads, apart from where it writes.
 ///
-/// scores[i, k] = sm_scale * q_scale * kv_scale * (q_i . kv_k), out_i = kv_scale * sum_k softmax(scores_i)_k * kv_k[:512].
-/// With `causal`, query row i of a request sees KV positions <= kv_len - q_len + i; without, it sees all of them.
-/// A row that sees no token gives out = 0 and lse = -inf.
+/// scores[i, k] = sm_scale * q_scale * kv_scale * (q_i . kv_k), out_i = kv_scale * sum_k softmax(scores_i)_k *
+/// kv_k[:512]. With `causal`, query row i of a request sees KV positions <= kv_len - q_len + i; without, it sees all of
+/// them. A row that sees no token gives out = 0 and lse = -inf.
 struct DecodeInputs {
   QueryView q;             // [T, H, 576]
   PagedKvView kv;          // [pages, page_size, 576]
