@@ -41,9 +41,10 @@ missing_packages() {
 # Installs what is missing; asks apt nothing when nothing is.
 install_packages() {
   command -v apt-get >/dev/null || die "needs a Debian system (12 or newer) with apt-get; elsewhere install by hand: $*"
-  local missing=() log
-  mapfile -t missing < <(missing_packages "$@")
-  [ ${#missing[@]} -gt 0 ] || return 0
+  local list missing log
+  list=$(missing_packages "$@")
+  [ -n "$list" ] || return 0
+  mapfile -t missing <<<"$list"
   step "installing ${#missing[@]} of $# Debian packages: ${missing[*]}"
   log=$(mktemp)
   # Package lists may be absent (a bare machine) or name versions that the mirror has replaced: always refresh first.
