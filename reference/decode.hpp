@@ -13,16 +13,16 @@ namespace mla::reference {
 ///
 /// With s_k the logits of the row, p = softmax(s) over its n visible tokens and v_kd = kv_scale * kv[k][d]:
 struct DecodeOracle {
-  std::int64_t rows = 0;              // T * H
-  std::span<double> out;              // [rows, 512]  O_d = sum_k p_k v_kd; 0 where n = 0
-  std::span<double> lse;              // [rows]       ln sum_k e^s_k; -inf where n = 0
-  std::span<float> abs_sum;           // [rows, 512]  A_d = sum_k p_k |v_kd|: scale of the worst-case error
-  std::span<float> square_sum;        // [rows, 512]  B_d^2 = sum_k p_k^2 v_kd^2: scale of the random error
-  std::span<float> value_abs_sum;     // [T, 512]     sum_k |v_kd| over the tokens visible to that query row
-  std::span<float> logit_magnitude;   // [rows]       max_k sum_i |q_i k_i| * scale: scale of the logits' error
-  std::span<float> probability_max;   // [rows]       max_k p_k
+  std::int64_t rows = 0;                    // T * H
+  std::span<double> out;                    // [rows, 512]  O_d = sum_k p_k v_kd; 0 where n = 0
+  std::span<double> lse;                    // [rows]       ln sum_k e^s_k; -inf where n = 0
+  std::span<float> abs_sum;                 // [rows, 512]  A_d = sum_k p_k |v_kd|: scale of the worst-case error
+  std::span<float> square_sum;              // [rows, 512]  B_d^2 = sum_k p_k^2 v_kd^2: scale of the random error
+  std::span<float> value_abs_sum;           // [T, 512]     sum_k |v_kd| over the tokens visible to that query row
+  std::span<float> logit_magnitude;         // [rows]       max_k sum_i |q_i k_i| * scale: scale of the logits' error
+  std::span<float> probability_max;         // [rows]       max_k p_k
   std::span<float> probability_square_sum;  // [rows] sum_k p_k^2
-  std::span<std::int64_t> visible;    // [rows]       n
+  std::span<std::int64_t> visible;          // [rows]       n
 
   /// Bytes of one block of memory that holds all of the above.
   [[nodiscard]] static std::size_t bytes(std::int64_t tokens, int heads);
