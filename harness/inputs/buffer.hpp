@@ -17,12 +17,11 @@ struct Buffer {
   std::string name;
   std::span<std::byte> whole;
 
-  [[nodiscard]] std::span<std::byte> data() const {
-    return whole.subspan(kGuardBytes, whole.size() - 2 * kGuardBytes);
-  }
+  [[nodiscard]] std::span<std::byte> data() const { return whole.subspan(kGuardBytes, whole.size() - 2 * kGuardBytes); }
+  /// The data as elements; they begin at a page boundary, so any type is aligned.
   template <class T>
   [[nodiscard]] T* as() const {
-    return reinterpret_cast<T*>(data().data());
+    return static_cast<T*>(static_cast<void*>(data().data()));
   }
 };
 
@@ -45,7 +44,7 @@ class Arena {
 
   /// Creates an arena of `bytes`; untouched parts occupy no memory. Throws EnvironmentError.
   [[nodiscard]] static Arena create(std::size_t bytes);
-  /// Maps an existing arena. Throws EnvironmentError.
+  /// Maps an existing arena through a duplicate of `descriptor`. Throws EnvironmentError.
   [[nodiscard]] static Arena map(int descriptor, Access access);
 
   Arena(Arena&& other) noexcept;
@@ -55,12 +54,15 @@ class Arena {
   ~Arena();
 
   /// Takes the next buffer of `bytes` data bytes, page aligned. The same sequence of calls on another mapping of the
-  /// arena gives the same buffers, which is how a child finds what its sibling wrote.
+  /// arena gives the same buffers, which is how a child finds what its sibling wrote. Throws EnvironmentError where
+  /// the arena is full.
   [[nodiscard]] Buffer take(std::string name, std::size_t bytes);
 
   /// Bytes that `take` will use for a buffer of `bytes` data bytes.
   [[nodiscard]] static std::size_t footprint(std::size_t bytes);
 
+  /// Closed on exec: a process started anew gets it by dup2, a forked one by inheritance. A forked process should drop
+  /// its copy of the shared mapping once it holds a private one.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:

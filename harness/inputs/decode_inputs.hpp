@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/inputs/buffer.hpp"
+#include "harness/inputs/page_table.hpp"
 #include "harness/problem/decode_problem.hpp"
 #include "mla/decode.hpp"
 
@@ -25,17 +26,27 @@ struct DecodeOutputBuffers {
 };
 
 /// Strides and types of a decode problem once the fp8 encoding is known. Pure arithmetic on the problem.
+///
+/// The pool holds the pages in use and some more, so that neighbours of used pages are unreferenced ones. Where the
+/// problem asks for a pool with more than 256 MiB unused, the pool is sparse: memory is spent on the pages in use and
+/// their neighbours alone, and offsets beyond 4 GiB can be tested on a small machine.
 class DecodeLayout {
  public:
+  /// Throws UsageError where the pool is too small for the pages in use and the unreferenced page 0, or too large for
+  /// 32-bit page numbers.
   DecodeLayout(const DecodeProblem& problem, DataType native_fp8);
 
   [[nodiscard]] DataType q_type() const { return q_type_; }
   [[nodiscard]] DataType kv_type() const { return kv_type_; }
-  [[nodiscard]] std::int64_t pool_pages() const { return pool_pages_; }
+  [[nodiscard]] std::int64_t pool_pages() const { return pool_.pages; }
+  [[nodiscard]] const PagePool& pool() const { return pool_; }
 
   /// Bytes of an arena that holds inputs, or outputs.
   [[nodiscard]] std::size_t input_bytes() const;
   [[nodiscard]] std::size_t output_bytes() const;
+
+  /// Most memory that inputs and outputs come to occupy: less than the sum of the above where the pool is sparse.
+  [[nodiscard]] std::size_t resident_bytes() const;
 
   [[nodiscard]] DecodeInputBuffers take_inputs(Arena& arena) const;
   [[nodiscard]] DecodeOutputBuffers take_outputs(Arena& arena) const;
@@ -45,14 +56,22 @@ class DecodeLayout {
   [[nodiscard]] DecodeOutputs bind(const DecodeOutputBuffers& buffers) const;
 
  private:
+  // Data bytes of each buffer, in the order in which they are taken.
+  struct Sizes;
+  [[nodiscard]] Sizes sizes() const;
+
   DecodeProblem problem_;
   DataType q_type_;
   DataType kv_type_;
-  std::int64_t pool_pages_ = 0;
+  PagePool pool_;
   std::int64_t q_head_stride_ = 0;
   std::int64_t q_token_stride_ = 0;
   std::int64_t kv_token_stride_ = 0;
   std::int64_t kv_page_stride_ = 0;
+  std::int64_t out_head_stride_ = 0;
+  std::int64_t out_token_stride_ = 0;
+  std::int64_t lse_head_stride_ = 0;
+  std::int64_t lse_token_stride_ = 0;
 };
 
 /// Fills the inputs from the problem's seed and distribution, in parallel; every element depends on the seed and its
@@ -62,7 +81,9 @@ void fill_inputs(const DecodeProblem& problem, const DecodeLayout& layout, const
 /// Fills outputs with the poison pattern (a NaN with a recognisable payload) and arms the canaries.
 void poison_outputs(const DecodeOutputBuffers& buffers);
 
-/// Digest of all input bytes that a kernel may read, as 16 hex digits.
+/// Digest of everything that a kernel may read, as 16 hex digits: shapes, types, scales, batch description and the
+/// visible elements of q and kv. The page table is part of it, since two runs compare in speed only if they walk memory
+/// alike; strides, NaN and spare entries are not.
 [[nodiscard]] std::string digest(const DecodeProblem& problem, const DecodeLayout& layout,
                                  const DecodeInputBuffers& buffers);
 
