@@ -1,0 +1,178 @@
+#include "reports/summary.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "reports/detail/table.hpp"
+#include "reports/detail/text.hpp"
+
+namespace mla::reports {
+namespace {
+
+using detail::Ink;
+
+constexpr std::size_t kMaxRows = 200;  // of the table; wrong cases are listed after it whatever their number
+constexpr int kMinColumns = 60;
+
+Ink ink_of(Verdict verdict) {
+  if (is_wrong(verdict) || verdict == Verdict::unexpected_pass) return Ink::red;
+  return verdict == Verdict::passed ? Ink::green : Ink::yellow;
+}
+
+/// Names of the table's first column. A name that two different problems share, in two suites say, tells neither.
+class Names {
+ public:
+  explicit Names(const Report& report) {
+    for (const Case& entry : report.cases) {
+      const auto [at, added] = problem_of_.emplace(entry.short_name(), entry.problem);
+      if (!added && at->second != entry.problem) at->second.clear();
+    }
+  }
+  const std::string& operator()(const Case& entry) const {
+    const std::string& name = entry.short_name();
+    return problem_of_.at(name).empty() ? entry.problem : name;
+  }
+
+ private:
+  std::map<std::string, std::string> problem_of_;
+};
+
+/// Cases ordered so that the providers of a problem stand together, problems in the order in which they ran.
+std::vector<const Case*> by_problem(const Report& report) {
+  std::map<std::string_view, std::size_t> order;
+  std::vector<const Case*> cases;
+  for (const Case& entry : report.cases) {
+    order.emplace(entry.problem, order.size());
+    cases.push_back(&entry);
+  }
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case* a, const Case* b) { return order.at(a->problem) < order.at(b->problem); });
+  return cases;
+}
+
+std::map<std::string, const ProviderRatio*> ratios_by_key(const Report& report) {
+  std::map<std::string, const ProviderRatio*> ratios;
+  for (const ProviderRatio& ratio : report.provider_ratios) ratios[ratio.problem + " @" + ratio.provider] = &ratio;
+  return ratios;
+}
+
+std::string table(const Report& report, const SummaryStyle& style) {
+  detail::Table table({{"case", detail::Align::left},
+                       {"provider", detail::Align::left},
+                       {"verdict", detail::Align::left},
+                       {"median", detail::Align::right},
+                       {"TB/s", detail::Align::right},
+                       {"TFLOP/s", detail::Align::right},
+                       {"ceiling", detail::Align::right},
+                       {"error/bound", detail::Align::right},
+                       {"speed-up", detail::Align::left}});
+  const Names names(report);
+  const auto ratios = ratios_by_key(report);
+  std::string_view previous;
+  std::size_t hidden = 0;
+  for (const Case* entry : by_problem(report)) {
+    if (table.rows() >= kMaxRows) {
+      ++hidden;
+      continue;
+    }
+    std::vector<std::string> row = {entry->problem == previous ? "" : names(*entry), entry->provider,
+                                    std::string(name_of(entry->verdict))};
+    previous = entry->problem;
+    row.resize(9);
+    if (const auto& p = entry->performance) {
+      row[3] = detail::time_text(p->median_ns);
+      row[4] = detail::number_text(p->tb_per_s);
+      row[5] = detail::number_text(p->tflop_per_s);
+      if (p->ceiling) row[6] = fmt::format("{:.0f} % {}", p->ceiling->percent, p->ceiling->bound.substr(0, 3));
+    }
+    if (const auto ratio = entry->worst_ratio()) row[7] = detail::number_text(*ratio);
+    if (const auto at = ratios.find(entry->key); at != ratios.end()) {
+      row[8] = fmt::format("{}x {}", detail::number_text(at->second->speedup), at->second->baseline);
+    }
+    table.add(std::move(row), ink_of(entry->verdict), /*inked_column=*/2);
+  }
+  std::string text = table.text(std::max(style.columns, kMinColumns), style.colour);
+  if (hidden > 0)
+    text += fmt::format("... and {} (all of them are in the report)\n", detail::plural(hidden, "more case"));
+  return text;
+}
+
+std::string wrong_cases(const Report& report, const SummaryStyle& style) {
+  std::string text;
+  const Names names(report);
+  for (const Case& entry : report.cases) {
+    if (!is_wrong(entry.verdict) && entry.verdict != Verdict::unexpected_pass) continue;
+    const std::string verdict = detail::inked(name_of(entry.verdict), ink_of(entry.verdict), style.colour);
+    text += fmt::format("\n{}  {} @{}\n", verdict, detail::one_line(names(entry)), entry.provider);
+    if (entry.reason) text += fmt::format("  {}: {}\n", entry.reason->kind, detail::one_line(entry.reason->message));
+    // Never shortened: it is there to be copied.
+    text += fmt::format("  {}\n", detail::one_line(entry.repro));
+  }
+  return text;
+}
+
+std::string unchecked_cases(const Report& report) {
+  std::map<std::string, std::size_t> kinds;
+  std::size_t total = 0;
+  for (const Case& entry : report.cases) {
+    if (!is_unchecked(entry.verdict)) continue;
+    ++kinds[entry.reason ? entry.reason->kind : "no reason given"];
+    ++total;
+  }
+  if (total == 0) return {};
+  std::string text = "not run:";
+  for (const auto& [kind, count] : kinds) text += fmt::format(" {} {}", kind, count);
+  return text + '\n';
+}
+
+std::string ceilings(const Report& report) {
+  std::string text;
+  for (const Ceiling& ceiling : report.ceilings) {
+    if (!ceiling.value) continue;
+    text += fmt::format("{}{} {} {}", text.empty() ? "ceilings: " : ", ", ceiling.name,
+                        detail::number_text(*ceiling.value), ceiling.unit);
+  }
+  return text.empty() ? text : text + '\n';
+}
+
+std::string time_spent(const Report& report) {
+  std::vector<std::pair<std::string, double>> stages;
+  double total = 0;
+  for (const Case& entry : report.cases) {
+    for (const auto& [stage, ms] : entry.elapsed_ms) {
+      auto at = std::find_if(stages.begin(), stages.end(), [&](const auto& known) { return known.first == stage; });
+      if (at == stages.end()) at = stages.insert(at, {stage, 0});
+      at->second += ms;
+      total += ms;
+    }
+  }
+  std::string text = fmt::format("time: {:.1f} s", report.elapsed_s);
+  if (total <= 0) return text + '\n';
+  text += " of which";
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    text += fmt::format("{} {} {:.1f} s", i == 0 ? "" : ",", stages[i].first, stages[i].second / 1e3);
+  }
+  return text + '\n';
+}
+
+}  // namespace
+
+std::string summary_text(const Report& report, const SummaryStyle& style) {
+  std::string text;
+  if (!report.cases.empty()) text += table(report, style);
+  text += wrong_cases(report, style);
+  text += '\n';
+  for (const std::string& warning : report.warnings) text += fmt::format("note: {}\n", warning);
+  text += fmt::format("{}: {}{}\n", detail::plural(static_cast<std::size_t>(report.counts.total), "case"),
+                      text_of(report.counts), report.run.complete ? "" : "; the run was interrupted");
+  text += unchecked_cases(report);
+  text += ceilings(report);
+  text += time_spent(report);
+  return text;
+}
+
+}  // namespace mla::reports
