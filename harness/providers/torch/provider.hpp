@@ -1,0 +1,23 @@
+// Provider "torch": what a framework user would write with libtorch. No header of libtorch is included here: only
+// provider.cpp pays for compiling them.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "harness/providers/provider.hpp"
+
+namespace mla::harness {
+
+/// Matmul and softmax on the gathered KV of one request after the other, on the GPU if libtorch has one, else on all
+/// cores. Null where this build has no libtorch.
+[[nodiscard]] std::unique_ptr<Provider> make_torch_provider();
+
+/// Why this build has no libtorch; empty where it has.
+[[nodiscard]] std::string_view torch_absence();
+
+/// Best bf16 matrix multiplication rate in GFLOP/s over about `seconds`, on the provider's device; 0 where this build
+/// has no libtorch. The product of two 1024 x 1024 matrices on a CPU, 8192 x 8192 on a GPU.
+[[nodiscard]] double torch_bf16_matmul_gflops(double seconds);
+
+}  // namespace mla::harness
