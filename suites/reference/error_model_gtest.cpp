@@ -218,7 +218,7 @@ TEST(ErrorModel, ScaledFp8InputsStayWithinBounds) {
 // A bound that nothing comes near would hide faults.
 TEST(ErrorModel, HardBoundIsReached) {
   // 1 + 2^-8 lies halfway between two bf16 values, just above a power of two, where the relative error is largest.
-  RaggedCase one({.heads = 2, .kv_lens = {1}, .kv_scale = 1 + 0x1p-8F});
+  RaggedCase one({.heads = 2, .kv_lens = {1}, .kv_scale = 1 + 0x1p-8F, .sm_scale = 0});
   one.set_kv(0, 0, 0, 1);
   EXPECT_GT(ratios({}, one).hard, 0.95) << "one token: only the output is rounded";
   // e^-0.5 * 448 = 271.7 lies just below the midpoint of 256 and 288, where the relative error is largest.
