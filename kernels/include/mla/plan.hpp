@@ -41,6 +41,9 @@ struct PlanLimits {
 };
 
 inline constexpr std::int32_t kMaxWorkers = 4096;
+inline constexpr std::int32_t kMaxBatch = 1 << 20;
+/// Largest value of a constant of the cost model: a call's cost must stay within 64 bits.
+inline constexpr std::int32_t kMaxCost = 1 << 24;
 /// Lengths above this are refused: token positions are int32.
 inline constexpr std::int64_t kMaxKvLength = std::int64_t{1} << 30;
 
@@ -140,6 +143,7 @@ struct WorkspaceLayout {
   WorkspaceRegion tile_request;  // int32 [max_tiles]
   WorkspaceRegion line;          // int64 [max_tiles + 1]
   WorkspaceRegion cuts;          // PlanCut [num_workers + 1]
+  WorkspaceRegion worker_slots;  // int32 [num_workers]
   std::size_t bytes = 0;         // of the whole workspace
 
   TileShape tile;
@@ -148,6 +152,9 @@ struct WorkspaceLayout {
   std::int32_t max_reductions = 0;  // num_workers - 1 at most: a split tile holds at least one cut; 0 for one worker
   std::int32_t max_slots = 0;       // 2 * max_reductions: a cut adds at most two partial results
 };
+
+/// Query tokens of a whole batch that the limits allow.
+[[nodiscard]] std::int32_t total_query_limit(const PlanLimits& limits);
 
 /// Refuses limits outside the contract: heads, batch, query length, workers, types, tile.
 Status validate(const PlanLimits& limits);
@@ -172,6 +179,7 @@ struct PlanView {
   std::int32_t* tile_request = nullptr;
   std::int64_t* line = nullptr;
   PlanCut* cuts = nullptr;
+  std::int32_t* worker_slots = nullptr;
 };
 
 [[nodiscard]] PlanView bind_workspace(void* workspace, const WorkspaceLayout& layout);

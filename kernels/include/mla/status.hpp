@@ -21,7 +21,7 @@ enum class StatusCode : std::uint8_t {
   runtime,        // the device runtime refused; `value` is its code
 };
 
-/// `argument` and `rule` point to string literals: they outlive every status.
+/// `argument`, `rule` and `name` point to string literals: they outlive every status.
 struct [[nodiscard]] Status {
   StatusCode code = StatusCode::ok;
   const char* argument = "";
@@ -30,9 +30,9 @@ struct [[nodiscard]] Status {
   std::int64_t index = -1;  // its position in an array argument, or -1
   double real = 0;          // the value where it is a real number
   bool has_real = false;
+  const char* name = nullptr;  // the value where it is a word
 
   [[nodiscard]] constexpr bool ok() const { return code == StatusCode::ok; }
-  constexpr explicit operator bool() const { return ok(); }
 
   [[nodiscard]] static constexpr Status refuse(StatusCode code, const char* argument, std::int64_t value,
                                                const char* rule, std::int64_t index = -1) {
@@ -51,6 +51,15 @@ struct [[nodiscard]] Status {
     status.rule = rule;
     status.real = value;
     status.has_real = true;
+    return status;
+  }
+  [[nodiscard]] static constexpr Status refuse_name(StatusCode code, const char* argument, const char* name,
+                                                    const char* rule) {
+    Status status;
+    status.code = code;
+    status.argument = argument;
+    status.rule = rule;
+    status.name = name;
     return status;
   }
 };
