@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "reports/compare.hpp"
+#include "reports/detail/sections.hpp"
+#include "reports/detail/table.hpp"
+#include "reports/detail/text.hpp"
+
+namespace mla::reports {
+namespace {
+
+using detail::Align;
+using detail::Ink;
+
+constexpr std::size_t kMaxRows = 40;
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return result;
+}
+
+std::string timed_section(const detail::Section& section, const TextStyle& style) {
+  detail::Table table({{"case", Align::left},
+                       {"change", Align::right},
+                       {"95 % interval", Align::left},
+                       {"base", Align::right},
+                       {"new", Align::right},
+                       {"launches", Align::right},
+                       {"note", Align::left},
+                       {"kernel", Align::left}});
+  for (std::size_t i = 0; i < std::min(section.cases.size(), kMaxRows); ++i) {
+    const CaseComparison& entry = *section.cases[i];
+    std::vector<std::string> row(8);
+    row[0] = fmt::format("{} @{}", entry.name, entry.provider);
+    if (const auto& ratio = entry.ratio) {
+      row[1] = detail::percent_text(ratio->estimate);
+      row[2] = fmt::format("{} to {}", detail::percent_text(ratio->low), detail::percent_text(ratio->high));
+      row[3] = detail::time_text(ratio->base_ns);
+      row[4] = detail::time_text(ratio->next_ns);
+      row[5] = fmt::format("{}/{}", ratio->base_launches, ratio->next_launches);
+    }
+    row[6] = entry.note;
+    row[7] = entry.kernel_changed ? "changed" : "";
+    table.add(std::move(row));
+  }
+  return table.text(style.columns, false);
+}
+
+std::string verdict_section(const detail::Section& section) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(section.cases.size(), kMaxRows); ++i) {
+    const CaseComparison& entry = *section.cases[i];
+    text += fmt::format("  {}  {} @{}\n", detail::verdicts_text(entry), detail::one_line(entry.name), entry.provider);
+    if (!section.alarming) continue;
+    if (entry.reason) {
+      text +=
+          fmt::format("    {}: {}\n", detail::one_line(entry.reason->kind), detail::one_line(entry.reason->message));
+    }
+    if (entry.kernel_changed) text += fmt::format("    kernel {}\n", detail::one_line(detail::kernels_text(entry)));
+    text += fmt::format("    {}\n", detail::one_line(entry.repro));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison, const TextStyle& style) {
+  std::string text = detail::run_line(comparison.options.base_name, comparison.base) + '\n' +
+                     detail::run_line(comparison.options.next_name, comparison.next) + '\n';
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", detail::one_line(note));
+  for (const detail::Section& section : detail::sections_of(comparison)) {
+    const std::string title = fmt::format("{} ({})", upper(section.title), section.cases.size());
+    text += '\n' + detail::inked(title, section.alarming ? Ink::red : Ink::none, style.colour) + '\n';
+    text += section.timed ? timed_section(section, style) : verdict_section(section);
+    if (section.cases.size() > kMaxRows) {
+      text += fmt::format("  ... and {} more\n", section.cases.size() - kMaxRows);
+    }
+  }
+  text += '\n' + detail::counts_line(comparison) + '\n';
+  const bool good = comparison.exit() == CompareExit::ok;
+  return text + detail::inked(detail::verdict_line(comparison), good ? Ink::green : Ink::red, style.colour) + '\n';
+}
+
+}  // namespace mla::reports
