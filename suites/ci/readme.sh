@@ -44,11 +44,16 @@ complain() {
   failures=$((failures + 1))
 }
 
+execute() {
+  (cd "$scratch" && timeout 120 bash -c "$2" </dev/null >log 2>&1) ||
+    complain "$1" "exit status $?: $(tail -n 3 "$scratch/log")"
+}
+
 check() {
   local command=$1 preset
   case $(rule_for "$command") in
-    run) (cd "$scratch" && timeout 120 bash -c "$command" </dev/null >log 2>&1) ||
-      complain "$command" "exit status $?: $(tail -n 3 "$scratch/log")" ;;
+    run) execute "$command" "$command" ;;
+    dry) execute "$command" "$command --dry-run" ;;
     script) "$root/${command%% *}" --help >/dev/null 2>&1 || complain "$command" "no such script, or no --help" ;;
     preset)
       preset=$(sed -E 's/.*--preset ([a-z0-9]+).*/\1/' <<<"$command")
@@ -58,6 +63,10 @@ check() {
   esac
   checked=$((checked + 1))
 }
+
+while read -r action command; do
+  [ "$action" != given ] || execute "given: $command" "$command"
+done <"$here/readme_commands.txt"
 
 while IFS= read -r command; do
   case $command in

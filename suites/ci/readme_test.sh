@@ -8,9 +8,16 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
 
-# A stand-in for the harness: its first argument is its exit status.
+# A stand-in for the harness: succeeds unless its last argument is "fails", and writes what --out names.
 mkdir "$scratch/bin"
-printf '#!/bin/sh\nexit "$1"\n' >"$scratch/bin/mla-harness"
+cat >"$scratch/bin/mla-harness" <<'STANDIN'
+#!/bin/sh
+while [ $# -gt 1 ]; do
+  [ "$1" != --out ] || : >"$2"
+  shift
+done
+[ "$1" != fails ]
+STANDIN
 chmod +x "$scratch/bin/mla-harness"
 
 # expect pass|fail TEXT: what readme.sh must say of a document that is TEXT.
@@ -23,16 +30,16 @@ expect() {
   failures=$((failures + 1))
 }
 
-expect pass '```sh\nmla-harness 0\n```'
-expect pass '```sh\nbuild/cpu/bin/mla-harness 0   # comment\n```\n```text\nmla-harness 1\n```'
-expect pass '```sh\nmla-harness \\\n  0\n```'
+expect pass '```sh\nmla-harness works\n```'
+expect pass '```sh\nbuild/cpu/bin/mla-harness works   # comment\n```\n```text\nmla-harness fails\n```'
+expect pass '```sh\nmla-harness \\\n  works\n```'
 expect pass '```sh\nci/test.sh -R Decode\ncmake --preset asan\n```'
-expect fail '```sh\nmla-harness 2\n```'
-expect fail '```sh\nmla-harness \\\n  2\n```'
+expect fail '```sh\nmla-harness fails\n```'
+expect fail '```sh\nmla-harness \\\n  fails\n```'
 expect fail '```sh\nrm -rf out\n```'
 expect fail '```sh\nci/absent.sh\n```'
 expect fail '```sh\ncmake --preset absent\n```'
-expect fail '```sh\nmla-harness 0\n```\n```bash\nmla-harness 0\n```'
+expect fail '```sh\nmla-harness works\n```\n```bash\nmla-harness works\n```'
 expect fail 'no commands at all'
 
 [ "$failures" -eq 0 ] && echo "every document was judged as expected"
