@@ -95,7 +95,7 @@ bin=$1 target=$2 source=$3
 name=objects/$(basename "$source" .cpp)
 name=${name%.hip}.$target
 "$bin/clang++" -x hip --offload-arch="$target" --offload-device-only --no-gpu-bundle-output \
-  -std=c++20 -O3 -Wall -Wextra -Werror -I src -I src/kernels/include -c "src/$source" -o "$name.co"
+  -DMLA_TARGET_GFX -std=c++20 -O3 -Wall -Wextra -Werror -I src -I src/kernels/include -c "src/$source" -o "$name.co"
 "$bin/llvm-readelf" --notes "$name.co" >"$name.notes"
 "$bin/llvm-objdump" --disassemble "$name.co" >"$name.s"
 SCRIPT
