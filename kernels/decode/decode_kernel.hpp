@@ -1,0 +1,547 @@
+// The decode stage: persistent workers that walk the plan's works, one pass over the KV of each.
+//
+// A tile of KV tokens is copied to shared memory once and serves as K and, read transposed, as V. Per tile:
+//   scores         the waves divide the tokens (and the dims, where there are more waves than token slices); float32
+//                  scores go to shared memory
+//   -- barrier A --
+//   softmax        every row belongs to a few neighbouring lanes, which keep its maximum and sum in registers; P goes
+//   to
+//                  shared memory, with the factor by which the new maximum shrinks what was accumulated
+//   -- barrier B --
+//   output         the waves divide the 512 columns and accumulate P.V in registers
+// Two barriers a tile are enough: scores, P and the copied tile are each written on one side of a barrier and read on
+// the other, and the copy into a tile's place starts after the barrier A that follows its last reader.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/decode/arguments.hpp"
+#include "kernels/decode/tile_stream.hpp"
+#include "kernels/decode/vector.hpp"
+#include "kernels/merge/merge_tile.hpp"
+#include "kernels/runtime/target.hpp"
+#include "mla/plan.hpp"
+#include "mla/shape.hpp"
+
+namespace mla {
+
+/// Shapes and shared memory of one variant: all that can be known without running it.
+template <class Arch, DataType kQuery, DataType kKv, int kRows>
+struct DecodeTraits {
+  using Matrix = typename Arch::template Matrix<kQuery, kKv>;
+  using QueryLayout = typename Arch::template TileLayout<kHeadDim * size_in_bytes(kQuery)>;
+  using KvLayout = typename Arch::template TileLayout<kHeadDim * size_in_bytes(kKv)>;
+
+  static constexpr int kTokens = Arch::tile_tokens(kKv);
+  static constexpr int kRowTiles = kRows / Arch::kRowTile;
+
+  // Scores: wave = (row tile, slice of the tokens, part of the dims).
+  static constexpr int kParts = Arch::key_parts(kRows, kKv);
+  static constexpr int kSlices = Arch::kWaves / (kRowTiles * kParts);
+  static constexpr int kTokenTilesPerWave = kTokens / (kSlices * Matrix::kScoreColumns);
+  static constexpr int kDimsPerPart = kHeadDim / kParts;
+  static constexpr int kKeySteps = kDimsPerPart / Matrix::kKeyDepth;
+  static_assert(kRowTiles * kSlices * kParts == Arch::kWaves, "every wave computes scores");
+  static_assert(kSlices * kTokenTilesPerWave * Matrix::kScoreColumns == kTokens);
+  static_assert(kKeySteps * Matrix::kKeyDepth * kParts == kHeadDim);
+
+  // Softmax: lanes of a row.
+  static constexpr int kLanesPerRow = Arch::kThreads / kRows;
+  static constexpr int kTokensPerLane = kTokens / kLanesPerRow;
+  static_assert(kLanesPerRow <= 16 && kTokensPerLane % 2 == 0);
+
+  // Output: columns of a wave.
+  static constexpr int kColumnsPerWave = kValueDim / Arch::kWaves;
+  static constexpr int kColumnTiles = kColumnsPerWave / Matrix::kOutputColumns;
+  static constexpr int kValueSteps = kTokens / Matrix::kValueDepth;
+
+  // Eight floats of padding keep a wave's rows of scores in different banks; 16 bytes do so for P.
+  static constexpr int kScorePitch = kTokens + 8;
+  static constexpr int kProbabilityPitch = kTokens * static_cast<int>(sizeof(typename Matrix::Probability)) + 16;
+
+  static constexpr int kTileBytes = kTokens * KvLayout::kPitch;
+  static constexpr int kQueryBytes = kRows * QueryLayout::kPitch;
+  static constexpr int kScoreBytes = kParts * kRows * kScorePitch * 4;
+  static constexpr int kProbabilityBytes = kRows * kProbabilityPitch;
+  static constexpr int kRowBytes = 3 * kRows * 4;  // shrink, inverse sum, query scale
+  static constexpr int kMaxStages = 6;
+  static constexpr int kTableBytes = (kMaxStages * kTokens + kRows) * 8;
+  static constexpr int kPipelineBytes = Arch::template Pipeline<kMaxStages + 1>::kSharedBytes;
+  static constexpr int kFixedBytes =
+      kQueryBytes + kScoreBytes + kProbabilityBytes + kRowBytes + kTableBytes + kPipelineBytes;
+  static constexpr int kFittingStages = (Arch::kSharedBytes - kFixedBytes) / kTileBytes;
+  static constexpr int kStages = kFittingStages < kMaxStages ? kFittingStages : kMaxStages;
+  static_assert(kStages >= 2, "one tile in use, one in flight");
+  static constexpr int kSharedBytes = kFixedBytes + kStages * kTileBytes;
+
+  using Pipeline = typename Arch::template Pipeline<kStages + 1>;
+  static constexpr int kQuerySlot = kStages;
+};
+
+template <class Arch, DataType kQuery, DataType kKv, int kRows>
+class DecodeKernel {
+ public:
+  using Traits = DecodeTraits<Arch, kQuery, kKv, kRows>;
+  using Arguments = DecodeArguments;
+  static constexpr int kThreads = Arch::kThreads;
+  static constexpr int kSharedBytes = Traits::kSharedBytes;
+
+  static MLA_DEVICE void run(const DecodeArguments& arguments) {
+    std::byte* memory = Arch::shared_memory();
+    DecodeKernel kernel(arguments, memory);
+    kernel.walk();
+    if constexpr (Arch::kCanAwait) kernel.merge_own_share();
+  }
+
+ private:
+  using Matrix = typename Traits::Matrix;
+  using QueryLayout = typename Traits::QueryLayout;
+  using KvLayout = typename Traits::KvLayout;
+  using Pipeline = typename Traits::Pipeline;
+  using Stream = TileStream<Arch, Traits::kTokens>;
+  using RowAddress = const std::byte*;
+
+  static constexpr int kStages = Traits::kStages;
+  static constexpr int kTokens = Traits::kTokens;
+  static constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+  MLA_DEVICE DecodeKernel(const DecodeArguments& arguments, std::byte* memory)
+      : arguments_(arguments),
+        tiles_(memory),
+        query_(tiles_ + kStages * Traits::kTileBytes),
+        scores_(reinterpret_cast<float*>(query_ + Traits::kQueryBytes)),
+        probabilities_(reinterpret_cast<std::byte*>(scores_) + Traits::kScoreBytes),
+        shrink_(reinterpret_cast<float*>(probabilities_ + Traits::kProbabilityBytes)),
+        inverse_sum_(shrink_ + kRows),
+        query_scale_(inverse_sum_ + kRows),
+        tile_rows_(reinterpret_cast<RowAddress*>(query_scale_ + kRows)),
+        query_rows_(tile_rows_ + kStages * kTokens),
+        pipeline_(reinterpret_cast<std::byte*>(query_rows_ + kRows)),
+        wave_(Arch::wave()),
+        first_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup())),
+        end_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup() + 1)) {}
+
+  // ---- the walk ------------------------------------------------------------------------------------------------
+
+  MLA_DEVICE void walk() {
+    if (first_work_ >= end_work_) return;
+    Stream stream(arguments_, first_work_, end_work_);
+    fill_query_rows(first_work_);
+    fill_first_tile_rows(stream);
+    Arch::barrier();
+    start_query();
+#pragma unroll
+    for (int stage = 0; stage < kStages - 1; ++stage) {
+      if (stage < live_) start_tile(stage);
+    }
+    last_stage_live_ = live_ == kStages;
+    live_ = live_ < kStages - 1 ? live_ : kStages - 1;
+    for (int work = first_work_; work < end_work_; ++work) run_work(work, stream);
+  }
+
+  MLA_DEVICE void run_work(int index, Stream& stream) {
+    const Work work = Arch::load(arguments_.plan.works + index);
+    typename Matrix::Query query[Traits::kKeySteps];
+    take_query(query);
+    // Before the first barrier A of this work, which is after the last use of the rows' previous contents.
+    fill_query_rows(index + 1);
+
+    const RowState row = row_state(work);
+    float maximum = kMinusInfinity;
+    float sum = 0;
+    typename Matrix::Output output[Traits::kRowTiles][Traits::kColumnTiles] = {};
+
+    bool first = true;
+    for (int begin = work.kv_begin; begin < work.kv_end; begin += kTokens) {
+      const std::byte* tile = tiles_ + stage_ * Traits::kTileBytes;
+      pipeline_.wait(stage_, round_, --live_);
+      compute_scores(query, tile);
+      Arch::barrier();  // A
+      start_next_tile(stream);
+      if (first) start_query();
+      first = false;
+      update_softmax(row, begin, maximum, sum);
+      if (begin + kTokens >= work.kv_end) finish_softmax(work, row, maximum, sum);
+      Arch::barrier();  // B
+      accumulate(output, tile);
+      next_stage();
+    }
+    if (first) {
+      // Rows that see nothing. The barrier stands for A: the previous work's sums and this one's q are still in use.
+      Arch::barrier();
+      finish_softmax(work, row, maximum, sum);
+      Arch::barrier();
+      start_query();
+    }
+    write_output(work, output);
+    if (work.slot >= 0) publish(work.slot);
+  }
+
+  MLA_DEVICE void next_stage() {
+    if (++stage_ < kStages) return;
+    stage_ = 0;
+    ++round_;
+  }
+
+  // ---- copies --------------------------------------------------------------------------------------------------
+
+  // Rows of q of a work's tile; rows past the last are zero.
+  MLA_DEVICE void fill_query_rows(int index) {
+    const int row = Arch::thread();
+    if (row >= kRows || index >= end_work_) return;
+    const Work* work = arguments_.plan.works + index;
+    RowAddress address = nullptr;
+    if (row < Arch::load(&work->row_count)) {
+      const QueryView& q = arguments_.inputs.q;
+      const int of_request = Arch::load(&work->row_begin) + row;
+      const int token = of_request / arguments_.inputs.heads;
+      const int head = of_request - token * arguments_.inputs.heads;
+      const std::int64_t element =
+          (std::int64_t{Arch::load(&work->q_token)} + token) * q.token_stride + head * q.head_stride;
+      address = static_cast<RowAddress>(q.data) + element * size_in_bytes(kQuery);
+    }
+    query_rows_[row] = address;
+  }
+
+  MLA_DEVICE void start_query() {
+    if (queries_started_ >= end_work_ - first_work_) return;
+    ++queries_started_;
+    pipeline_.template start<QueryLayout, kRows>(Traits::kQuerySlot, query_, query_rows_);
+  }
+
+  // All stages at once, so that the page numbers of the first tiles are loaded side by side.
+  MLA_DEVICE void fill_first_tile_rows(Stream& stream) {
+    for (int at = Arch::thread(); at < kStages * kTokens; at += Arch::kThreads) {
+      Stream ahead = stream;
+      for (int tile = 0; tile < at / kTokens; ++tile) ahead.advance();
+      tile_rows_[at] = ahead.address(ahead.locate(at % kTokens));
+    }
+    for (int stage = 0; stage < kStages; ++stage) {
+      live_ += stream.done() ? 0 : 1;
+      stream.advance();
+    }
+    if (Arch::thread() < kTokens) pending_ = stream.locate(Arch::thread());
+  }
+
+  MLA_DEVICE void start_tile(int stage) {
+    pipeline_.template start<KvLayout, kTokens>(stage, tiles_ + stage * Traits::kTileBytes,
+                                                tile_rows_ + stage * kTokens);
+  }
+
+  // Starts the copy into the stage that the previous tile left, then prepares the addresses of the one after: those are
+  // used only after the next barrier, and the page numbers in them were loaded a whole tile ago.
+  MLA_DEVICE void start_next_tile(Stream& stream) {
+    if (last_stage_live_) {
+      start_tile(stage_ == 0 ? kStages - 1 : stage_ - 1);
+      ++live_;
+    }
+    last_stage_live_ = !stream.done();
+    if (!last_stage_live_) return;
+    if (Arch::thread() < kTokens) tile_rows_[stage_ * kTokens + Arch::thread()] = stream.address(pending_);
+    stream.advance();
+    if (Arch::thread() < kTokens) pending_ = stream.locate(Arch::thread());
+  }
+
+  // ---- scores --------------------------------------------------------------------------------------------------
+
+  MLA_DEVICE int row_tile() const {
+    return wave_ % Traits::kRowTiles * Arch::kRowTile;
+  }
+  MLA_DEVICE int token_slice() const {
+    return wave_ / Traits::kRowTiles % Traits::kSlices * (Traits::kTokenTilesPerWave * Matrix::kScoreColumns);
+  }
+  MLA_DEVICE int part() const {
+    return wave_ / (Traits::kRowTiles * Traits::kSlices);
+  }
+
+  MLA_DEVICE void take_query(typename Matrix::Query (&query)[Traits::kKeySteps]) {
+    pipeline_.wait(Traits::kQuerySlot, queries_taken_++, 0);
+    if constexpr (Matrix::kScalesQuery) find_query_scales();
+    const int dim = part() * Traits::kDimsPerPart;
+#pragma unroll
+    for (int step = 0; step < Traits::kKeySteps; ++step) {
+      if constexpr (Matrix::kScalesQuery) {
+        Matrix::load_query(query[step], query_, row_tile(), dim + step * Matrix::kKeyDepth, query_scale_);
+      } else {
+        Matrix::load_query(query[step], query_, row_tile(), dim + step * Matrix::kKeyDepth);
+      }
+    }
+  }
+
+  // The power of two that brings each row's largest magnitude to [2^13, 2^14): exact, and undone in the scores' scale.
+  MLA_DEVICE void find_query_scales() {
+    constexpr int kLanes = Traits::kLanesPerRow;
+    const int row = Arch::thread() / kLanes;
+    const auto* elements = reinterpret_cast<const std::uint16_t*>(query_ + row * QueryLayout::kPitch);
+    int largest = 0;
+    for (int i = Arch::thread() % kLanes; i < kHeadDim; i += kLanes) {
+      const int magnitude = elements[i] & 0x7fff;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+#pragma unroll
+    for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+      const int other = Arch::shuffle_xor(largest, mask);
+      largest = other > largest ? other : largest;
+    }
+    // Exponent field e of the largest means [2^(e-127), 2^(e-126)); the scale is 2^(13 - (e - 127)), kept normal.
+    const int exponent = largest >> 7;
+    const int field = 127 + 13 - (exponent - 127);
+    const int clamped = field > 254 ? 254 : field;
+    if (Arch::thread() % kLanes == 0) query_scale_[row] = __builtin_bit_cast(float, clamped << 23);
+    Arch::barrier();
+  }
+
+  MLA_DEVICE void compute_scores(const typename Matrix::Query (&query)[Traits::kKeySteps], const std::byte* tile) {
+    typename Matrix::Scores scores[Traits::kTokenTilesPerWave] = {};
+    const int dim = part() * Traits::kDimsPerPart;
+#pragma unroll
+    for (int step = 0; step < Traits::kKeySteps; ++step) {
+#pragma unroll
+      for (int t = 0; t < Traits::kTokenTilesPerWave; ++t) {
+        typename Matrix::Key key;
+        Matrix::load_key(key, tile, token_slice() + t * Matrix::kScoreColumns, dim + step * Matrix::kKeyDepth);
+        Matrix::multiply(scores[t], query[step], key);
+      }
+    }
+    float* base = scores_ + (part() * kRows + row_tile()) * Traits::kScorePitch + token_slice();
+#pragma unroll
+    for (int t = 0; t < Traits::kTokenTilesPerWave; ++t) {
+#pragma unroll
+      for (int v = 0; v < Matrix::kScoreVectors; ++v) {
+        Vector<float, Matrix::kScoreWidth> values;
+#pragma unroll
+        for (int e = 0; e < Matrix::kScoreWidth; ++e) values.v[e] = Matrix::score(scores[t], v, e);
+        float* to = base + Matrix::score_row(Arch::lane(), v) * Traits::kScorePitch + t * Matrix::kScoreColumns +
+                    Matrix::score_column(Arch::lane(), v);
+        *reinterpret_cast<Vector<float, Matrix::kScoreWidth>*>(to) = values;
+      }
+    }
+  }
+
+  // ---- softmax -------------------------------------------------------------------------------------------------
+
+  // What the lanes of a row know about it for the whole of a work.
+  struct RowState {
+    int row;      // of the tile
+    int column;   // this lane's first token in a tile
+    int limit;    // tokens from here on are not seen
+    float scale;  // of the scores, to powers of two
+  };
+
+  MLA_DEVICE RowState row_state(const Work& work) const {
+    RowState state;
+    state.row = Arch::thread() / Traits::kLanesPerRow;
+    state.column = Arch::thread() % Traits::kLanesPerRow * Traits::kTokensPerLane;
+    const int token = (work.row_begin + state.row) / arguments_.inputs.heads;
+    const int visible = visible_tokens(work, token, arguments_.inputs.causal);
+    state.limit = visible < work.kv_end ? visible : work.kv_end;
+    state.scale = arguments_.score_scale;
+    if constexpr (Matrix::kScalesQuery) state.scale /= query_scale_[state.row];
+    return state;
+  }
+
+  MLA_DEVICE void update_softmax(const RowState& row, int begin, float& maximum, float& sum) {
+    constexpr int kCount = Traits::kTokensPerLane;
+    float s[kCount];
+    load_scores(row, s);
+    float highest = kMinusInfinity;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      s[i] = begin + row.column + i < row.limit ? s[i] * row.scale : kMinusInfinity;
+      highest = s[i] > highest ? s[i] : highest;
+    }
+#pragma unroll
+    for (int mask = Traits::kLanesPerRow / 2; mask > 0; mask /= 2) {
+      const float other = Arch::shuffle_xor(highest, mask);
+      highest = other > highest ? other : highest;
+    }
+    highest = highest > maximum ? highest : maximum;
+    // A row that has seen nothing yet: any finite reference gives exp2(-inf) = 0 and not exp2(-inf + inf) = NaN.
+    const float reference = highest == kMinusInfinity ? 0.0F : highest - Matrix::kProbabilityExponent;
+    const float shrink = Arch::exp2(maximum - (highest == kMinusInfinity ? 0.0F : highest));
+    float added = 0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      s[i] = Arch::exp2(s[i] - reference);
+      added += s[i];
+    }
+    // Each lane sums its own tokens; the lanes' sums meet only at the end of the work.
+    sum = sum * shrink + added;
+    maximum = highest;
+    auto* to = reinterpret_cast<typename Matrix::Probability*>(probabilities_ + row.row * Traits::kProbabilityPitch);
+    Matrix::template store_probabilities<kCount>(to + row.column, s);
+    if (row.column == 0) shrink_[row.row] = shrink;
+  }
+
+  MLA_DEVICE void load_scores(const RowState& row, float (&s)[Traits::kTokensPerLane]) const {
+    using Run = Vector<float, Traits::kTokensPerLane % 4 == 0 ? 4 : 2>;
+    constexpr int kRun = sizeof(Run) / sizeof(float);
+#pragma unroll
+    for (int i = 0; i < Traits::kTokensPerLane; i += kRun) {
+      Run values = *reinterpret_cast<const Run*>(scores_ + row.row * Traits::kScorePitch + row.column + i);
+#pragma unroll
+      for (int p = 1; p < Traits::kParts; ++p) {
+        const Run more =
+            *reinterpret_cast<const Run*>(scores_ + (p * kRows + row.row) * Traits::kScorePitch + row.column + i);
+#pragma unroll
+        for (int e = 0; e < kRun; ++e) values.v[e] += more.v[e];
+      }
+#pragma unroll
+      for (int e = 0; e < kRun; ++e) s[i + e] = values.v[e];
+    }
+  }
+
+  // The row's sum over its lanes, its lse, and the factor that turns accumulated into final values.
+  MLA_DEVICE void finish_softmax(const Work& work, const RowState& row, float maximum, float sum) {
+#pragma unroll
+    for (int mask = Traits::kLanesPerRow / 2; mask > 0; mask /= 2) sum += Arch::shuffle_xor(sum, mask);
+    if (row.column != 0) return;
+    constexpr float kLn2 = 0.693147180559945309F;
+    const bool empty = maximum == kMinusInfinity;
+    inverse_sum_[row.row] = empty ? 0.0F : arguments_.inputs.kv_scale / sum;
+    const float lse = empty ? kMinusInfinity : (maximum + (Arch::log2(sum) - Matrix::kProbabilityExponent)) * kLn2;
+    if (row.row >= work.row_count) return;
+    if (work.slot >= 0) {
+      Arch::store(arguments_.plan.partial_lse + work.slot * kRows + row.row, lse);
+      return;
+    }
+    const LseView& view = arguments_.outputs.lse;
+    const RowPosition at = position(work, row.row);
+    Arch::store(view.data + at.token * view.token_stride + at.head * view.head_stride, lse);
+  }
+
+  // ---- output --------------------------------------------------------------------------------------------------
+
+  using Outputs = typename Matrix::Output[Traits::kRowTiles][Traits::kColumnTiles];
+
+  MLA_DEVICE void accumulate(Outputs& output, const std::byte* tile) {
+    shrink_outputs(output);
+    const int column = wave_ * Traits::kColumnsPerWave;
+#pragma unroll
+    for (int step = 0; step < Traits::kValueSteps; ++step) {
+      typename Matrix::Probabilities p[Traits::kRowTiles];
+#pragma unroll
+      for (int r = 0; r < Traits::kRowTiles; ++r) {
+        Matrix::load_probabilities(p[r], probabilities_, Traits::kProbabilityPitch, r * Arch::kRowTile,
+                                   step * Matrix::kValueDepth);
+      }
+#pragma unroll
+      for (int c = 0; c < Traits::kColumnTiles; ++c) {
+        typename Matrix::Values values;
+        Matrix::load_values(values, tile, step * Matrix::kValueDepth, column + c * Matrix::kOutputColumns);
+#pragma unroll
+        for (int r = 0; r < Traits::kRowTiles; ++r) Matrix::multiply(output[r][c], p[r], values);
+      }
+    }
+  }
+
+  MLA_DEVICE void shrink_outputs(Outputs& output) const {
+#pragma unroll
+    for (int r = 0; r < Traits::kRowTiles; ++r) {
+#pragma unroll
+      for (int v = 0; v < Matrix::kOutputVectors; ++v) {
+        const float shrink = shrink_[r * Arch::kRowTile + Matrix::output_row(Arch::lane(), v)];
+#pragma unroll
+        for (int c = 0; c < Traits::kColumnTiles; ++c) {
+#pragma unroll
+          for (int e = 0; e < Matrix::kOutputWidth; ++e) Matrix::output(output[r][c], v, e) *= shrink;
+        }
+      }
+    }
+  }
+
+  struct RowPosition {
+    std::int64_t token;
+    std::int64_t head;
+  };
+  MLA_DEVICE RowPosition position(const Work& work, int row) const {
+    const int of_request = work.row_begin + row;
+    const int token = of_request / arguments_.inputs.heads;
+    return {std::int64_t{work.q_token} + token, of_request - token * arguments_.inputs.heads};
+  }
+
+  MLA_DEVICE void write_output(const Work& work, Outputs& output) const {
+    const int column = wave_ * Traits::kColumnsPerWave;
+#pragma unroll
+    for (int r = 0; r < Traits::kRowTiles; ++r) {
+#pragma unroll
+      for (int v = 0; v < Matrix::kOutputVectors; ++v) {
+        const int row = r * Arch::kRowTile + Matrix::output_row(Arch::lane(), v);
+        if (row >= work.row_count) continue;
+        const float factor = inverse_sum_[row];
+        const OutputView& view = arguments_.outputs.out;
+        const RowPosition at = position(work, row);
+        auto* direct =
+            static_cast<std::uint16_t*>(view.data) + at.token * view.token_stride + at.head * view.head_stride;
+        float* partial = arguments_.plan.partial_out + (std::int64_t{work.slot} * kRows + row) * kValueDim;
+#pragma unroll
+        for (int c = 0; c < Traits::kColumnTiles; ++c) {
+          Vector<float, Matrix::kOutputWidth> values;
+#pragma unroll
+          for (int e = 0; e < Matrix::kOutputWidth; ++e) values.v[e] = Matrix::output(output[r][c], v, e) * factor;
+          const int to = column + c * Matrix::kOutputColumns + Matrix::output_column(Arch::lane(), v);
+          if (work.slot >= 0) {
+            Arch::store(reinterpret_cast<Vector<float, Matrix::kOutputWidth>*>(partial + to), values);
+          } else {
+            const auto packed = to_bf16<Arch>(values);
+            Arch::store(reinterpret_cast<std::remove_const_t<decltype(packed)>*>(direct + to), packed);
+          }
+        }
+      }
+    }
+  }
+
+  // ---- merge inside the launch ---------------------------------------------------------------------------------
+
+  MLA_DEVICE void publish(int slot) {
+    if constexpr (Arch::kCanAwait) {
+      Arch::barrier();
+      if (Arch::thread() == 0)
+        Arch::arrive(arguments_.plan.arrivals + Arch::load(arguments_.plan.slot_reduction + slot));
+    }
+  }
+
+  // Every worker that contributed to a split tile merges its share of the tile's rows. It waits for the others only
+  // after all of its own works, so that nobody waits for a waiting worker.
+  MLA_DEVICE void merge_own_share() {
+    for (int index = first_work_; index < end_work_; ++index) {
+      const int slot = Arch::load(&arguments_.plan.works[index].slot);
+      if (slot < 0) continue;
+      const int reduction_index = Arch::load(arguments_.plan.slot_reduction + slot);
+      const Reduction reduction = Arch::load(arguments_.plan.reductions + reduction_index);
+      int* arrivals = arguments_.plan.arrivals + reduction_index;
+      if (Arch::thread() == 0) Arch::await(arrivals, reduction.splits);
+      Arch::barrier();
+      MergeTile<Arch, kRows>::run(arguments_.outputs, arguments_.plan, arguments_.inputs.heads, reduction,
+                                  slot - reduction.slot_begin, reduction.splits, tiles_);
+      // The last to leave makes the counter ready for the next launch of the same plan.
+      if (Arch::thread() == 0 && Arch::arrive(arrivals) == 2 * reduction.splits - 1) Arch::store(arrivals, 0);
+    }
+  }
+
+  const DecodeArguments& arguments_;
+  std::byte* tiles_;          // [stages][tokens] rows of KV
+  std::byte* query_;          // [rows] of q
+  float* scores_;             // [parts][rows][score pitch]
+  std::byte* probabilities_;  // [rows][probability pitch]
+  float* shrink_;             // [rows]
+  float* inverse_sum_;        // [rows]
+  float* query_scale_;        // [rows]
+  RowAddress* tile_rows_;     // [stages][tokens]
+  RowAddress* query_rows_;    // [rows]
+  Pipeline pipeline_;
+  int wave_;
+  int first_work_;
+  int end_work_;
+  int stage_ = 0;                 // of the tile at hand
+  int round_ = 0;                 // how often the stage was used before
+  int live_ = 0;                  // copies under way or landed, not yet used
+  bool last_stage_live_ = false;  // the rows of the next tile to start are in the table
+  int queries_started_ = 0;
+  int queries_taken_ = 0;
+  typename Stream::Row pending_;
+};
+
+}  // namespace mla

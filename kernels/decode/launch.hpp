@@ -1,0 +1,29 @@
+// From a call's arguments to the variant that serves it: the only place that lists the variants.
+#pragma once
+
+#include "kernels/decode/decode_kernel.hpp"
+#include "kernels/merge/merge_kernel.hpp"
+#include "kernels/runtime/launch.hpp"
+#include "mla/dtype.hpp"
+#include "mla/tile.hpp"
+
+namespace mla {
+
+/// Calls `visit.template operator()<Kernel>()` for the variant of these types and rows; false where there is none.
+template <class Arch, class Visitor>
+bool visit_decode(DataType q, DataType kv, int rows, Visitor&& visit) {
+  const auto by_rows = [&]<DataType kQuery, DataType kKv>() {
+    switch (rows) {
+      case 16: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 16>>(); return true;
+      case 32: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 32>>(); return true;
+      default: return false;
+    }
+  };
+  constexpr DataType kBf16 = DataType::bf16;
+  if (q == kBf16 && kv == kBf16) return by_rows.template operator()<kBf16, kBf16>();
+  if (q == kBf16 && kv == Arch::kFp8) return by_rows.template operator()<kBf16, Arch::kFp8>();
+  if (q == Arch::kFp8 && kv == Arch::kFp8) return by_rows.template operator()<Arch::kFp8, Arch::kFp8>();
+  return false;
+}
+
+}  // namespace mla

@@ -1,0 +1,86 @@
+// The KV tiles of one worker as a single sequence, across the borders of its works, so that the copies of the next work
+// are under way while the last tiles of this one are computed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/decode/arguments.hpp"
+#include "kernels/runtime/target.hpp"
+#include "mla/plan.hpp"
+
+namespace mla {
+
+/// Position in the sequence of tiles. The descriptions of the next works are loaded ahead of their use: a load costs as
+/// much time as a tile.
+template <class Arch, int kTokens>
+class TileStream {
+ public:
+  MLA_DEVICE TileStream(const DecodeArguments& arguments, int first_work, int end_work)
+      : arguments_(arguments), upcoming_(first_work), end_(end_work) {
+    next_ = fetch();
+    advance_work();
+  }
+
+  [[nodiscard]] MLA_DEVICE bool done() const { return current_.request < 0; }
+
+  MLA_DEVICE void advance() {
+    position_ += kTokens;
+    if (position_ >= current_.kv_end) advance_work();
+  }
+
+  /// Where token `row` of the current tile lies: its page's number is a load in flight, not yet waited for.
+  struct Row {
+    std::int32_t page = -1;
+    std::int32_t in_page = 0;
+  };
+  [[nodiscard]] MLA_DEVICE Row locate(int row) const {
+    const std::int32_t token = position_ + row;
+    if (done() || token >= current_.kv_end) return {};
+    const std::int32_t page = token >> arguments_.log2_page_size;
+    const RaggedBatchView& batch = arguments_.inputs.batch;
+    return {Arch::load(batch.kv_indices + current_.first_page + page), token & ((1 << arguments_.log2_page_size) - 1)};
+  }
+  [[nodiscard]] MLA_DEVICE const std::byte* address(const Row& row) const {
+    if (row.page < 0) return nullptr;
+    const PagedKvView& kv = arguments_.inputs.kv;
+    const std::int64_t element = row.page * kv.page_stride + row.in_page * kv.token_stride;
+    return static_cast<const std::byte*>(kv.data) + element * size_in_bytes(kv.dtype);
+  }
+
+ private:
+  struct Range {
+    std::int32_t request = -1;
+    std::int32_t kv_begin = 0;
+    std::int32_t kv_end = 0;
+    std::int32_t first_page = 0;
+  };
+
+  // The next work that has tokens, or request -1.
+  MLA_DEVICE Range fetch() {
+    while (upcoming_ < end_) {
+      const Work* work = arguments_.plan.works + upcoming_++;
+      const std::int32_t kv_begin = Arch::load(&work->kv_begin);
+      const std::int32_t kv_end = Arch::load(&work->kv_end);
+      if (kv_begin >= kv_end) continue;
+      const std::int32_t request = Arch::load(&work->request);
+      return {request, kv_begin, kv_end, Arch::load(arguments_.inputs.batch.kv_indptr + request)};
+    }
+    return {};
+  }
+
+  MLA_DEVICE void advance_work() {
+    current_ = next_;
+    position_ = current_.kv_begin;
+    next_ = fetch();
+  }
+
+  const DecodeArguments& arguments_;
+  std::int32_t upcoming_;
+  std::int32_t end_;
+  Range current_;
+  Range next_;
+  std::int32_t position_ = 0;
+};
+
+}  // namespace mla

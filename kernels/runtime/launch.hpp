@@ -1,0 +1,49 @@
+// One `__global__` entry for every kernel: a kernel is a type with `Arguments`, `kThreads`, `kSharedBytes` and
+// `static void run(const Arguments&)`.
+#pragma once
+
+#include "kernels/runtime/runtime.hpp"
+#include "kernels/runtime/target.hpp"
+
+namespace mla::runtime {
+
+#if defined(__CUDACC__)
+template <class Kernel>
+MLA_GLOBAL void __launch_bounds__(Kernel::kThreads, 1)
+    entry(const __grid_constant__ typename Kernel::Arguments arguments) {
+  Kernel::run(arguments);
+}
+#elif defined(__HIP__)
+template <class Kernel>
+MLA_GLOBAL void __launch_bounds__(Kernel::kThreads, 1) entry(const typename Kernel::Arguments arguments) {
+  Kernel::run(arguments);
+}
+#endif
+
+#if defined(__CUDACC__) || defined(__HIP__)
+
+/// Must be called once per kernel and device before the first launch, outside of any capture.
+template <class Kernel>
+hipError_t prepare() {
+  return hipFuncSetAttribute(reinterpret_cast<const void*>(&entry<Kernel>), hipFuncAttributeMaxDynamicSharedMemorySize,
+                             Kernel::kSharedBytes);
+}
+
+/// `cooperative`: all workgroups are resident together, or the launch fails.
+template <class Kernel>
+hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, hipStream_t stream,
+                  bool cooperative = false) {
+  auto copy = arguments;
+  void* parameters[] = {&copy};
+  const auto* function = reinterpret_cast<const void*>(&entry<Kernel>);
+  const dim3 grid(static_cast<unsigned>(workgroups));
+  const dim3 block(Kernel::kThreads);
+  if (cooperative) {
+    return hipLaunchCooperativeKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
+  }
+  return hipLaunchKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
+}
+
+#endif
+
+}  // namespace mla::runtime
