@@ -1,4 +1,6 @@
 // How the random contents of q and kv are shaped, so that faults show.
+// An fp8 operand holds the value divided by its scale; the default scales keep all of this finite for DeepSeek's
+// sm_scale, and a problem that names another may have to name another q_scale, or its largest values saturate.
 //
 // With a = logit_sd / (|sm_scale| * sqrt(576)):
 //   randn   kv ~ N(0, 1), q ~ a N(0, 1), logits of standard deviation 1: near-uniform softmax, the average over the
