@@ -1,0 +1,45 @@
+// What this machine can do at most, measured in the same run as the kernels that are compared with it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mla::harness {
+
+struct Ceiling {
+  std::string name;             // "memory_read", "f32_fma", "f32_matmul", "bf16_matmul"
+  std::string device;           // "cpu" or "gpu"
+  std::optional<double> value;  // absent where it could not be measured; `note` says why
+  std::string unit;             // "GB/s" (10^9 bytes) or "GFLOP/s"
+  std::string note;
+};
+
+struct CeilingConfig {
+  double seconds = 0.5;  // spent on each
+  int threads = 0;       // 0: all cores that the process may run on
+  /// Measures the bf16 matrix multiplication rate in GFLOP/s within the seconds given; empty or a result that is not
+  /// positive means that nothing on this machine can.
+  std::function<double(double)> bf16_matmul;
+  std::string bf16_device = "cpu";
+};
+
+/// Best rate at which all cores together read a buffer of four times the last-level cache (at least 256 MiB, at most a
+/// quarter of the machine's memory), each its own part, which it also placed in memory.
+[[nodiscard]] Ceiling memory_read_ceiling(const CeilingConfig& config = {});
+
+/// Best float32 rate of fused multiply-adds on registers alone, on all cores: nothing that uses float32 vector
+/// arithmetic can exceed it.
+[[nodiscard]] Ceiling f32_fma_ceiling(const CeilingConfig& config = {});
+
+/// Best float32 matrix multiplication rate (Eigen), one 768 x 768 product a core.
+[[nodiscard]] Ceiling f32_matmul_ceiling(const CeilingConfig& config = {});
+
+/// Result of `config.bf16_matmul`.
+[[nodiscard]] Ceiling bf16_matmul_ceiling(const CeilingConfig& config = {});
+
+/// All of the above.
+[[nodiscard]] std::vector<Ceiling> measure_ceilings(const CeilingConfig& config = {});
+
+}  // namespace mla::harness

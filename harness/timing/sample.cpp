@@ -1,0 +1,85 @@
+#include "harness/timing/sample.hpp"
+
+#include <chrono>
+#include <string>
+
+#include "harness/core/error.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void check(const SampleConfig& config) {
+  const auto refuse = [](std::string_view field, double value, std::string_view rule) {
+    throw UsageError(field, fmt::format("{}", value), rule);
+  };
+  // Negated, so that a NaN is refused too.
+  if (!(config.warmup_s >= 0)) refuse("warmup_s", config.warmup_s, "must be at least 0");
+  if (!(config.budget_s >= 0)) refuse("budget_s", config.budget_s, "must be at least 0");
+  if (!(config.target >= 0)) refuse("target", config.target, "must be at least 0");
+  if (config.min_samples < 1) refuse("min_samples", config.min_samples, "must be at least 1");
+  if (config.max_samples < config.min_samples) {
+    refuse("max_samples", config.max_samples, "must be at least min_samples");
+  }
+}
+
+// Brings caches, page tables, clocks and the provider's own threads to where they stay.
+int warm_up(const std::function<void()>& launch, const std::function<void()>& between, double seconds) {
+  int launches = 0;
+  const Clock::time_point begin = Clock::now();
+  do {
+    if (between) between();
+    launch();
+    ++launches;
+  } while (seconds_since(begin) < seconds);
+  return launches;
+}
+
+double timed_ns(const std::function<void()>& launch) {
+  const Clock::time_point begin = Clock::now();
+  launch();
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::precise: return "precise";
+    case StopReason::budget: return "budget";
+    case StopReason::max_samples: return "max_samples";
+  }
+  return "?";
+}
+
+Sampling sample(const std::function<void()>& launch, const SampleConfig& config, const std::function<void()>& between) {
+  check(config);
+  Sampling result;
+  result.warmup_launches = warm_up(launch, between, config.warmup_s);
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    if (between) between();
+    result.samples_ns.push_back(timed_ns(launch));
+    const auto count = static_cast<int>(result.samples_ns.size());
+    if (count < config.min_samples) continue;
+    result.median_ns = median_with_ci(result.samples_ns);
+    if (result.median_ns.relative_half_width() < config.target) {
+      result.stop = StopReason::precise;
+    } else if (count >= config.max_samples) {
+      result.stop = StopReason::max_samples;
+    } else if (seconds_since(begin) >= config.budget_s) {
+      result.stop = StopReason::budget;
+    } else {
+      continue;
+    }
+    return result;
+  }
+}
+
+}  // namespace mla::harness

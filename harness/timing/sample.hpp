@@ -1,0 +1,44 @@
+// Repeats a launch until its median is known well enough.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "harness/timing/median.hpp"
+
+namespace mla::harness {
+
+/// When to stop. The defaults are those of a sweep on a CPU; a nightly run gives more.
+struct SampleConfig {
+  double warmup_s = 0.1;  // launches before the first sample take at least this long; one launch at least
+  double budget_s = 1;    // no further sample is begun after this time, once there are min_samples
+  int min_samples = 5;
+  int max_samples = 200;
+  double target = 0.005;  // stop when the interval's half-width is below this part of the median
+};
+
+enum class StopReason : std::uint8_t {
+  precise,      // the target was reached
+  budget,       // the time was used up
+  max_samples,  // the number of samples was
+};
+
+[[nodiscard]] std::string_view name_of(StopReason reason);
+
+/// All samples of one process launch, in the order in which they were taken: nothing is discarded.
+struct Sampling {
+  std::vector<double> samples_ns;
+  MedianInterval median_ns;
+  StopReason stop = StopReason::precise;
+  int warmup_launches = 0;
+};
+
+/// Times `launch`, which must return only when its work is done. `between`, if given, is called before each launch,
+/// warm-up included, outside the timed part: it puts the caches into the state that the measurement is about.
+/// Throws UsageError on a configuration out of range.
+[[nodiscard]] Sampling sample(const std::function<void()>& launch, const SampleConfig& config = {},
+                              const std::function<void()>& between = {});
+
+}  // namespace mla::harness
