@@ -156,16 +156,22 @@ class Needles : public ::testing::TestWithParam<NeedleCase> {
  protected:
   static constexpr int kBatch = 16;
 
+  using Rows = std::vector<std::vector<double>>;
+
+  static Rows keys_of(const MadeInputs& made, int request) {
+    Rows keys;
+    for (std::int64_t k = 0; k < made.problem.kv_len(request); ++k) keys.push_back(made.kv_values(request, k));
+    return keys;
+  }
+
   // Softmax of one row over what it sees, causally.
-  static std::vector<double> probabilities(const MadeInputs& made, int request, int token, int head) {
-    const auto& fields = made.problem.fields();
+  static std::vector<double> probabilities(const MadeInputs& made, const Rows& keys, int request, int token, int head) {
     const int q_len = made.problem.q_len(request);
     const auto query = made.q_values(std::int64_t{request} * q_len + token, head);
-    const std::int64_t visible = made.problem.kv_len(request) - q_len + token + 1;
-    std::vector<double> p;
-    for (std::int64_t k = 0; k < visible; ++k) {
-      p.push_back(std::exp(fields.sm_scale * dot(query, made.kv_values(request, k))));
-    }
+    std::vector<double> p(keys.size() - static_cast<std::size_t>(q_len - token - 1));
+    std::transform(keys.begin(), keys.begin() + std::ssize(p), p.begin(), [&](const std::vector<double>& key) {
+      return std::exp(made.problem.fields().sm_scale * dot(query, key));
+    });
     const double sum = std::accumulate(p.begin(), p.end(), 0.0);
     for (double& x : p) x /= sum;
     return p;
@@ -185,9 +191,10 @@ TEST_P(Needles, CarryTheMassAtEveryLength) {
   double all_needles = 0;
   int rows = 0;
   for (int request = 0; request < kBatch; ++request) {
+    const Rows keys = keys_of(made, request);
     for (const int token : {0, q_len - 1}) {
       for (const int head : {0, heads - 1}) {
-        const auto p = probabilities(made, request, token, head);
+        const auto p = probabilities(made, keys, request, token, head);
         last_visible += p.back();
         for (const std::int64_t needle : needles) {
           if (needle < std::ssize(p)) all_needles += p[static_cast<std::size_t>(needle)];
