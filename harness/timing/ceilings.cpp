@@ -6,7 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 #include <Eigen/Core>
@@ -37,14 +42,42 @@ double best_pass_ns(WorkerPool& pool, double seconds, const std::function<void(i
   return best;
 }
 
-std::int64_t system_bytes(int pages_name) {
-  return std::int64_t{sysconf(pages_name)} * sysconf(_SC_PAGESIZE);
+std::int64_t physical_memory_bytes() {
+  return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+std::string first_line(const std::filesystem::path& file) {
+  std::string line;
+  std::getline(std::ifstream(file), line);
+  return line;
+}
+
+// Bytes of all last-level caches together, 0 where the system does not say. Not sysconf(_SC_LEVEL3_CACHE_SIZE), which
+// gives a virtual machine the whole package's.
+std::int64_t last_level_cache_bytes() {
+  std::map<std::string, std::int64_t> caches;  // by the processors that share one
+  int last_level = 0;
+  for (int cpu = 0;; ++cpu) {
+    const std::filesystem::path folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache", cpu);
+    if (!std::filesystem::exists(folder)) break;
+    for (int index = 0; std::filesystem::exists(folder / fmt::format("index{}", index)); ++index) {
+      const std::filesystem::path cache = folder / fmt::format("index{}", index);
+      const int level = std::atoi(first_line(cache / "level").c_str());
+      if (level < last_level) continue;
+      if (level > last_level) caches.clear();
+      last_level = level;
+      // "32768K"; other units are not in use.
+      caches[first_line(cache / "shared_cpu_list")] = std::atoll(first_line(cache / "size").c_str()) * 1024;
+    }
+  }
+  std::int64_t total = 0;
+  for (const auto& [processors, bytes] : caches) total += bytes;
+  return total;
 }
 
 std::int64_t read_buffer_bytes() {
   constexpr std::int64_t kLeast = std::int64_t{256} << 20;
-  const std::int64_t cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-  return std::min(std::max(kLeast, 4 * cache), system_bytes(_SC_PHYS_PAGES) / 4);
+  return std::min(std::max(kLeast, 4 * last_level_cache_bytes()), physical_memory_bytes() / 4);
 }
 
 // Adds up whole words: integer sums may be reordered, so the compiler makes wide independent loads of this loop.
@@ -93,7 +126,7 @@ Ceiling f32_fma_ceiling(const CeilingConfig& config) {
   std::atomic<float> sink = 0;
   const double ns = best_pass_ns(pool, config.seconds, [&](int) { sink = fma_chains(kSteps); });
   const double flops = 2.0 * 10 * kLanes * kSteps * pool.size();
-  return {"f32_fma", "cpu", flops / ns, "GFLOP/s", fmt::format("{} lanes on {} cores, best pass", kLanes, pool.size())};
+  return {"fma_f32", "cpu", flops / ns, "GFLOP/s", fmt::format("{} lanes on {} cores, best pass", kLanes, pool.size())};
 }
 
 Ceiling f32_matmul_ceiling(const CeilingConfig& config) {
@@ -112,12 +145,12 @@ Ceiling f32_matmul_ceiling(const CeilingConfig& config) {
     mine.c.noalias() = mine.a * mine.b;
   });
   const double flops = 2.0 * n * n * n * pool.size();
-  return {"f32_matmul", "cpu", flops / ns, "GFLOP/s",
+  return {"matmul_f32", "cpu", flops / ns, "GFLOP/s",
           fmt::format("Eigen, {0} x {0} x {0} on each of {1} cores, best pass", n, pool.size())};
 }
 
 Ceiling bf16_matmul_ceiling(const CeilingConfig& config) {
-  Ceiling ceiling{"bf16_matmul", config.bf16_device, std::nullopt, "GFLOP/s", ""};
+  Ceiling ceiling{"matmul_bf16", config.bf16_device, std::nullopt, "GFLOP/s", ""};
   const double rate = config.bf16_matmul ? config.bf16_matmul(config.seconds) : 0;
   if (rate > 0) {
     ceiling.value = rate;

@@ -9,7 +9,7 @@
 namespace mla::harness {
 
 struct Ceiling {
-  std::string name;             // "memory_read", "f32_fma", "f32_matmul", "bf16_matmul"
+  std::string name;             // "memory_read", "fma_f32", "matmul_f32", "matmul_bf16"
   std::string device;           // "cpu" or "gpu"
   std::optional<double> value;  // absent where it could not be measured; `note` says why
   std::string unit;             // "GB/s" (10^9 bytes) or "GFLOP/s"
@@ -25,7 +25,7 @@ struct CeilingConfig {
   std::string bf16_device = "cpu";
 };
 
-/// Best rate at which all cores together read a buffer of four times the last-level cache (at least 256 MiB, at most a
+/// Best rate at which all cores together read a buffer of four times the last-level caches (at least 256 MiB, at most a
 /// quarter of the machine's memory), each its own part, which it also placed in memory.
 [[nodiscard]] Ceiling memory_read_ceiling(const CeilingConfig& config = {});
 

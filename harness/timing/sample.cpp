@@ -4,6 +4,7 @@
 #include <string>
 
 #include "harness/core/error.hpp"
+#include "harness/timing/median.hpp"
 
 namespace mla::harness {
 
@@ -58,9 +59,10 @@ std::string_view name_of(StopReason reason) {
   return "?";
 }
 
-Sampling sample(const std::function<void()>& launch, const SampleConfig& config, const std::function<void()>& between) {
+SampleResult sample(const std::function<void()>& launch, const SampleConfig& config,
+                    const std::function<void()>& between) {
   check(config);
-  Sampling result;
+  SampleResult result;
   result.warmup_launches = warm_up(launch, between, config.warmup_s);
   const Clock::time_point begin = Clock::now();
   for (;;) {
@@ -68,8 +70,8 @@ Sampling sample(const std::function<void()>& launch, const SampleConfig& config,
     result.samples_ns.push_back(timed_ns(launch));
     const auto count = static_cast<int>(result.samples_ns.size());
     if (count < config.min_samples) continue;
-    result.median_ns = median_with_ci(result.samples_ns);
-    if (result.median_ns.relative_half_width() < config.target) {
+    const MedianInterval median = median_with_ci(result.samples_ns);
+    if (median.relative_half_width() < config.target) {
       result.stop = StopReason::precise;
     } else if (count >= config.max_samples) {
       result.stop = StopReason::max_samples;
@@ -78,6 +80,9 @@ Sampling sample(const std::function<void()>& launch, const SampleConfig& config,
     } else {
       continue;
     }
+    result.median_ns = median.median;
+    result.ci95_low_ns = median.low;
+    result.ci95_high_ns = median.high;
     return result;
   }
 }

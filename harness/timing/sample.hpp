@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/timing/median.hpp"
-
 namespace mla::harness {
 
 /// When to stop. The defaults are those of a sweep on a CPU; a nightly run gives more.
@@ -28,9 +26,11 @@ enum class StopReason : std::uint8_t {
 [[nodiscard]] std::string_view name_of(StopReason reason);
 
 /// All samples of one process launch, in the order in which they were taken: nothing is discarded.
-struct Sampling {
+struct SampleResult {
   std::vector<double> samples_ns;
-  MedianInterval median_ns;
+  double median_ns = 0;
+  double ci95_low_ns = 0;  // see median_with_ci
+  double ci95_high_ns = 0;
   StopReason stop = StopReason::precise;
   int warmup_launches = 0;
 };
@@ -38,7 +38,7 @@ struct Sampling {
 /// Times `launch`, which must return only when its work is done. `between`, if given, is called before each launch,
 /// warm-up included, outside the timed part: it puts the caches into the state that the measurement is about.
 /// Throws UsageError on a configuration out of range.
-[[nodiscard]] Sampling sample(const std::function<void()>& launch, const SampleConfig& config = {},
-                              const std::function<void()>& between = {});
+[[nodiscard]] SampleResult sample(const std::function<void()>& launch, const SampleConfig& config = {},
+                                  const std::function<void()>& between = {});
 
 }  // namespace mla::harness

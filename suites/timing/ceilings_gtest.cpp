@@ -20,7 +20,7 @@ TEST(Ceilings, EachHasNameUnitAndEitherAPlausibleValueOrANote) {
     EXPECT_GT(*ceiling.value, 1e-3) << ceiling.name;
     EXPECT_LT(*ceiling.value, 1e6) << ceiling.name;
   }
-  EXPECT_THAT(names, testing::ElementsAre("memory_read", "f32_fma", "f32_matmul", "bf16_matmul"));
+  EXPECT_THAT(names, testing::ElementsAre("memory_read", "fma_f32", "matmul_f32", "matmul_bf16"));
 }
 
 TEST(Ceilings, Bf16IsWhatTheCallableSays) {

@@ -21,26 +21,27 @@ void sleep_ms(int ms) {
 }
 
 TEST(Sample, StopsAtTheLeastNumberWhenAnyPrecisionWillDo) {
-  const Sampling result = sample([] { sleep_ms(1); }, {.warmup_s = 0, .min_samples = 7, .target = 1e9});
+  const SampleResult result = sample([] { sleep_ms(1); }, {.warmup_s = 0, .min_samples = 7, .target = 1e9});
   EXPECT_EQ(result.samples_ns.size(), 7U);
   EXPECT_EQ(result.stop, StopReason::precise);
 }
 
 TEST(Sample, StopsAtTheMostSamplesWhenNoPrecisionWillDo) {
-  const Sampling result = sample([] {}, {.warmup_s = 0, .budget_s = 1e9, .max_samples = 30, .target = 0});
+  const SampleResult result = sample([] {}, {.warmup_s = 0, .budget_s = 1e9, .max_samples = 30, .target = 0});
   EXPECT_EQ(result.samples_ns.size(), 30U);
   EXPECT_EQ(result.stop, StopReason::max_samples);
 }
 
 TEST(Sample, StopsWhenTheBudgetIsUsedUpButNotBeforeTheLeastNumber) {
-  const Sampling result = sample([] { sleep_ms(1); }, {.warmup_s = 0, .budget_s = 0, .min_samples = 4, .target = 0});
+  const SampleResult result =
+      sample([] { sleep_ms(1); }, {.warmup_s = 0, .budget_s = 0, .min_samples = 4, .target = 0});
   EXPECT_EQ(result.samples_ns.size(), 4U);
   EXPECT_EQ(result.stop, StopReason::budget);
 }
 
 TEST(Sample, WarmsUpForAtLeastTheTimeAskedFor) {
   int launches = 0;
-  const Sampling result = sample(
+  const SampleResult result = sample(
       [&] {
         ++launches;
         sleep_ms(2);
@@ -56,22 +57,23 @@ TEST(Sample, LaunchesOnceBeforeTheFirstSampleEvenWithoutWarmUp) {
 
 TEST(Sample, BetweenRunsBeforeEveryLaunchAndIsNotTimed) {
   std::string order;
-  const Sampling result = sample([&] { order += 'L'; }, {.warmup_s = 0, .budget_s = 0, .min_samples = 2, .target = 0},
-                                 [&] {
-                                   order += 'b';
-                                   sleep_ms(20);
-                                 });
+  const SampleResult result =
+      sample([&] { order += 'L'; }, {.warmup_s = 0, .budget_s = 0, .min_samples = 2, .target = 0},
+             [&] {
+               order += 'b';
+               sleep_ms(20);
+             });
   EXPECT_EQ(order, "bLbLbL");
   // Sleeping 20 ms can take longer but never less, so that a sample which included it could not be below.
   EXPECT_LT(*std::min_element(result.samples_ns.begin(), result.samples_ns.end()), 20e6);
 }
 
 TEST(Sample, SamplesAreTheLaunchTimesInNanoseconds) {
-  const Sampling result = sample([] { sleep_ms(3); }, {.warmup_s = 0, .budget_s = 0, .min_samples = 3});
+  const SampleResult result = sample([] { sleep_ms(3); }, {.warmup_s = 0, .budget_s = 0, .min_samples = 3});
   EXPECT_THAT(result.samples_ns, Each(Ge(3e6)));
-  EXPECT_GE(result.median_ns.median, 3e6);
-  EXPECT_LE(result.median_ns.low, result.median_ns.median);
-  EXPECT_GE(result.median_ns.high, result.median_ns.median);
+  EXPECT_GE(result.median_ns, 3e6);
+  EXPECT_LE(result.ci95_low_ns, result.median_ns);
+  EXPECT_GE(result.ci95_high_ns, result.median_ns);
 }
 
 TEST(Sample, RefusesConfigurationsOutOfRange) {
