@@ -261,7 +261,7 @@ class Threads {
 };
 
 TEST(DecodeOracle, BitsDoNotDependOnThreads) {
-  const RaggedCase c({.heads = 48, .q_lens = {1, 2, 4}, .kv_lens = {9000, 5, 300}, .page_size = 64});
+  const RaggedCase c({.heads = 20, .q_lens = {1, 2, 4}, .kv_lens = {5000, 5, 300}, .page_size = 64});
   const auto bytes_with = [&](int threads) {
     const Threads scope(threads);
     OwnedOracle oracle(c);
