@@ -18,7 +18,7 @@
 #include <limits>
 
 #include "kernels/decode/arguments.hpp"
-#include "kernels/decode/tile_stream.hpp"
+#include "kernels/decode/copy_waves.hpp"
 #include "kernels/decode/vector.hpp"
 #include "kernels/merge/merge_tile.hpp"
 #include "kernels/runtime/target.hpp"
@@ -28,12 +28,13 @@
 namespace mla {
 
 /// Shapes and shared memory of one variant: all that can be known without running it.
-template <class Arch, DataType kQuery, DataType kKv, int kRows>
+template <class Arch, DataType kQuery, DataType kKv, int kTileRows>
 struct DecodeTraits {
   using Matrix = typename Arch::template Matrix<kQuery, kKv>;
   using QueryLayout = typename Arch::template TileLayout<kHeadDim * size_in_bytes(kQuery)>;
   using KvLayout = typename Arch::template TileLayout<kHeadDim * size_in_bytes(kKv)>;
 
+  static constexpr int kRows = kTileRows;
   static constexpr int kTokens = Arch::tile_tokens(kKv);
   static constexpr int kRowTiles = kRows / Arch::kRowTile;
 
@@ -67,17 +68,18 @@ struct DecodeTraits {
   static constexpr int kProbabilityBytes = kRows * kProbabilityPitch;
   static constexpr int kRowBytes = 3 * kRows * 4;  // shrink, inverse sum, query scale
   static constexpr int kMaxStages = 6;
-  static constexpr int kTableBytes = (kMaxStages * kTokens + kRows) * 8;
-  static constexpr int kPipelineBytes = Arch::template Pipeline<kMaxStages + 1>::kSharedBytes;
-  static constexpr int kFixedBytes =
-      kQueryBytes + kScoreBytes + kProbabilityBytes + kRowBytes + kTableBytes + kPipelineBytes;
+  static constexpr int kCopyBytes = Arch::template Pipeline<kMaxStages + 1>::kSharedBytes;
+  static constexpr int kFixedBytes = kQueryBytes + kScoreBytes + kProbabilityBytes + kRowBytes + kCopyBytes;
   static constexpr int kFittingStages = (Arch::kSharedBytes - kFixedBytes) / kTileBytes;
   static constexpr int kStages = kFittingStages < kMaxStages ? kFittingStages : kMaxStages;
   static_assert(kStages >= 2, "one tile in use, one in flight");
-  static constexpr int kSharedBytes = kFixedBytes + kStages * kTileBytes;
 
-  using Pipeline = typename Arch::template Pipeline<kStages + 1>;
-  static constexpr int kQuerySlot = kStages;
+  static constexpr int kQueryOffset = kStages * kTileBytes;
+  static constexpr int kScoreOffset = kQueryOffset + kQueryBytes;
+  static constexpr int kProbabilityOffset = kScoreOffset + kScoreBytes;
+  static constexpr int kRowOffset = kProbabilityOffset + kProbabilityBytes;
+  static constexpr int kCopyOffset = kRowOffset + kRowBytes;
+  static constexpr int kSharedBytes = kCopyOffset + kCopyBytes;
 };
 
 template <class Arch, DataType kQuery, DataType kKv, int kRows>
@@ -85,13 +87,20 @@ class DecodeKernel {
  public:
   using Traits = DecodeTraits<Arch, kQuery, kKv, kRows>;
   using Arguments = DecodeArguments;
-  static constexpr int kThreads = Arch::kThreads;
+  static constexpr int kThreads = Arch::kThreads + Arch::kCopyWaves * Arch::kWaveWidth;
   static constexpr int kSharedBytes = Traits::kSharedBytes;
 
   static MLA_DEVICE void run(const DecodeArguments& arguments) {
     std::byte* memory = Arch::shared_memory();
     DecodeKernel kernel(arguments, memory);
-    kernel.walk();
+    Arch::barrier_all();
+    if (kernel.wave_ >= Arch::kWaves) {
+      Arch::enter_copy_role();
+      kernel.copies_.run(kernel.first_work_, kernel.end_work_);
+      return;
+    }
+    Arch::enter_compute_role();
+    for (int work = kernel.first_work_; work < kernel.end_work_; ++work) kernel.run_work(work);
     if constexpr (Arch::kCanAwait) kernel.merge_own_share();
   }
 
@@ -99,182 +108,80 @@ class DecodeKernel {
   using Matrix = typename Traits::Matrix;
   using QueryLayout = typename Traits::QueryLayout;
   using KvLayout = typename Traits::KvLayout;
-  using Pipeline = typename Traits::Pipeline;
-  using Stream = TileStream<Arch, Traits::kTokens>;
-  using RowAddress = const std::byte*;
+  using Outputs = typename Matrix::Output[Traits::kRowTiles][Traits::kColumnTiles];
 
-  static constexpr int kStages = Traits::kStages;
   static constexpr int kTokens = Traits::kTokens;
   static constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
   MLA_DEVICE DecodeKernel(const DecodeArguments& arguments, std::byte* memory)
       : arguments_(arguments),
         tiles_(memory),
-        query_(tiles_ + kStages * Traits::kTileBytes),
-        scores_(reinterpret_cast<float*>(query_ + Traits::kQueryBytes)),
-        probabilities_(reinterpret_cast<std::byte*>(scores_) + Traits::kScoreBytes),
-        shrink_(reinterpret_cast<float*>(probabilities_ + Traits::kProbabilityBytes)),
+        scores_(reinterpret_cast<float*>(memory + Traits::kScoreOffset)),
+        probabilities_(memory + Traits::kProbabilityOffset),
+        shrink_(reinterpret_cast<float*>(memory + Traits::kRowOffset)),
         inverse_sum_(shrink_ + kRows),
         query_scale_(inverse_sum_ + kRows),
-        tile_rows_(reinterpret_cast<RowAddress*>(query_scale_ + kRows)),
-        query_rows_(tile_rows_ + kStages * kTokens),
-        pipeline_(reinterpret_cast<std::byte*>(query_rows_ + kRows)),
+        copies_(arguments, memory, memory + Traits::kQueryOffset, memory + Traits::kCopyOffset),
         wave_(Arch::wave()),
         first_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup())),
         end_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup() + 1)) {}
 
   // ---- the walk ------------------------------------------------------------------------------------------------
 
-  MLA_DEVICE void walk() {
-    if (first_work_ >= end_work_) return;
-    Stream stream(arguments_, first_work_, end_work_);
-    fill_query_rows(first_work_);
-    fill_first_tile_rows(stream);
-    Arch::barrier();
-    start_query();
-#pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) {
-      if (stage < live_) start_tile(stage);
-    }
-    last_stage_live_ = live_ == kStages;
-    live_ = live_ < kStages - 1 ? live_ : kStages - 1;
-    for (int work = first_work_; work < end_work_; ++work) run_work(work, stream);
-  }
-
-  MLA_DEVICE void run_work(int index, Stream& stream) {
+  MLA_DEVICE void run_work(int index) {
     const Work work = Arch::load(arguments_.plan.works + index);
+    if (work.kv_begin >= work.kv_end) {
+      write_empty(work);
+      return;
+    }
     typename Matrix::Query query[Traits::kKeySteps];
     take_query(query);
-    // Before the first barrier A of this work, which is after the last use of the rows' previous contents.
-    fill_query_rows(index + 1);
-
     const RowState row = row_state(work);
     float maximum = kMinusInfinity;
     float sum = 0;
-    typename Matrix::Output output[Traits::kRowTiles][Traits::kColumnTiles] = {};
-
-    bool first = true;
+    Outputs output = {};
     for (int begin = work.kv_begin; begin < work.kv_end; begin += kTokens) {
-      const std::byte* tile = tiles_ + stage_ * Traits::kTileBytes;
-      pipeline_.wait(stage_, round_, --live_);
+      const std::byte* tile = copies_.wait_tile();
       compute_scores(query, tile);
       Arch::barrier();  // A
-      start_next_tile(stream);
-      if (first) start_query();
-      first = false;
       update_softmax(row, begin, maximum, sum);
       if (begin + kTokens >= work.kv_end) finish_softmax(work, row, maximum, sum);
       Arch::barrier();  // B
       accumulate(output, tile);
-      next_stage();
-    }
-    if (first) {
-      // Rows that see nothing. The barrier stands for A: the previous work's sums and this one's q are still in use.
-      Arch::barrier();
-      finish_softmax(work, row, maximum, sum);
-      Arch::barrier();
-      start_query();
+      copies_.release_tile();
     }
     write_output(work, output);
     if (work.slot >= 0) publish(work.slot);
   }
 
-  MLA_DEVICE void next_stage() {
-    if (++stage_ < kStages) return;
-    stage_ = 0;
-    ++round_;
-  }
-
-  // ---- copies --------------------------------------------------------------------------------------------------
-
-  // Rows of q of a work's tile; rows past the last are zero.
-  MLA_DEVICE void fill_query_rows(int index) {
-    const int row = Arch::thread();
-    if (row >= kRows || index >= end_work_) return;
-    const Work* work = arguments_.plan.works + index;
-    RowAddress address = nullptr;
-    if (row < Arch::load(&work->row_count)) {
-      const QueryView& q = arguments_.inputs.q;
-      const int of_request = Arch::load(&work->row_begin) + row;
-      const int token = of_request / arguments_.inputs.heads;
-      const int head = of_request - token * arguments_.inputs.heads;
-      const std::int64_t element =
-          (std::int64_t{Arch::load(&work->q_token)} + token) * q.token_stride + head * q.head_stride;
-      address = static_cast<RowAddress>(q.data) + element * size_in_bytes(kQuery);
-    }
-    query_rows_[row] = address;
-  }
-
-  MLA_DEVICE void start_query() {
-    if (queries_started_ >= end_work_ - first_work_) return;
-    ++queries_started_;
-    pipeline_.template start<QueryLayout, kRows>(Traits::kQuerySlot, query_, query_rows_);
-  }
-
-  // All stages at once, so that the page numbers of the first tiles are loaded side by side.
-  MLA_DEVICE void fill_first_tile_rows(Stream& stream) {
-    for (int at = Arch::thread(); at < kStages * kTokens; at += Arch::kThreads) {
-      Stream ahead = stream;
-      for (int tile = 0; tile < at / kTokens; ++tile) ahead.advance();
-      tile_rows_[at] = ahead.address(ahead.locate(at % kTokens));
-    }
-    for (int stage = 0; stage < kStages; ++stage) {
-      live_ += stream.done() ? 0 : 1;
-      stream.advance();
-    }
-    if (Arch::thread() < kTokens) pending_ = stream.locate(Arch::thread());
-  }
-
-  MLA_DEVICE void start_tile(int stage) {
-    pipeline_.template start<KvLayout, kTokens>(stage, tiles_ + stage * Traits::kTileBytes,
-                                                tile_rows_ + stage * kTokens);
-  }
-
-  // Starts the copy into the stage that the previous tile left, then prepares the addresses of the one after: those are
-  // used only after the next barrier, and the page numbers in them were loaded a whole tile ago.
-  MLA_DEVICE void start_next_tile(Stream& stream) {
-    if (last_stage_live_) {
-      start_tile(stage_ == 0 ? kStages - 1 : stage_ - 1);
-      ++live_;
-    }
-    last_stage_live_ = !stream.done();
-    if (!last_stage_live_) return;
-    if (Arch::thread() < kTokens) tile_rows_[stage_ * kTokens + Arch::thread()] = stream.address(pending_);
-    stream.advance();
-    if (Arch::thread() < kTokens) pending_ = stream.locate(Arch::thread());
-  }
-
   // ---- scores --------------------------------------------------------------------------------------------------
 
-  MLA_DEVICE int row_tile() const {
-    return wave_ % Traits::kRowTiles * Arch::kRowTile;
-  }
+  MLA_DEVICE int row_tile() const { return wave_ % Traits::kRowTiles * Arch::kRowTile; }
   MLA_DEVICE int token_slice() const {
     return wave_ / Traits::kRowTiles % Traits::kSlices * (Traits::kTokenTilesPerWave * Matrix::kScoreColumns);
   }
-  MLA_DEVICE int part() const {
-    return wave_ / (Traits::kRowTiles * Traits::kSlices);
-  }
+  MLA_DEVICE int part() const { return wave_ / (Traits::kRowTiles * Traits::kSlices); }
 
   MLA_DEVICE void take_query(typename Matrix::Query (&query)[Traits::kKeySteps]) {
-    pipeline_.wait(Traits::kQuerySlot, queries_taken_++, 0);
-    if constexpr (Matrix::kScalesQuery) find_query_scales();
+    const std::byte* rows = copies_.wait_query();
+    if constexpr (Matrix::kScalesQuery) find_query_scales(rows);
     const int dim = part() * Traits::kDimsPerPart;
 #pragma unroll
     for (int step = 0; step < Traits::kKeySteps; ++step) {
       if constexpr (Matrix::kScalesQuery) {
-        Matrix::load_query(query[step], query_, row_tile(), dim + step * Matrix::kKeyDepth, query_scale_);
+        Matrix::load_query(query[step], rows, row_tile(), dim + step * Matrix::kKeyDepth, query_scale_);
       } else {
-        Matrix::load_query(query[step], query_, row_tile(), dim + step * Matrix::kKeyDepth);
+        Matrix::load_query(query[step], rows, row_tile(), dim + step * Matrix::kKeyDepth);
       }
     }
+    copies_.release_query();
   }
 
   // The power of two that brings each row's largest magnitude to [2^13, 2^14): exact, and undone in the scores' scale.
-  MLA_DEVICE void find_query_scales() {
+  MLA_DEVICE void find_query_scales(const std::byte* rows) {
     constexpr int kLanes = Traits::kLanesPerRow;
     const int row = Arch::thread() / kLanes;
-    const auto* elements = reinterpret_cast<const std::uint16_t*>(query_ + row * QueryLayout::kPitch);
+    const auto* elements = reinterpret_cast<const std::uint16_t*>(rows + row * QueryLayout::kPitch);
     int largest = 0;
     for (int i = Arch::thread() % kLanes; i < kHeadDim; i += kLanes) {
       const int magnitude = elements[i] & 0x7fff;
@@ -414,8 +321,6 @@ class DecodeKernel {
 
   // ---- output --------------------------------------------------------------------------------------------------
 
-  using Outputs = typename Matrix::Output[Traits::kRowTiles][Traits::kColumnTiles];
-
   MLA_DEVICE void accumulate(Outputs& output, const std::byte* tile) {
     shrink_outputs(output);
     const int column = wave_ * Traits::kColumnsPerWave;
@@ -493,6 +398,22 @@ class DecodeKernel {
     }
   }
 
+  // Rows that see no token: the tile's only work, so it is never a partial one.
+  MLA_DEVICE void write_empty(const Work& work) const {
+    const OutputView& out = arguments_.outputs.out;
+    const LseView& lse = arguments_.outputs.lse;
+    for (int row = 0; row < work.row_count; ++row) {
+      const RowPosition at = position(work, row);
+      auto* to = static_cast<std::uint16_t*>(out.data) + at.token * out.token_stride + at.head * out.head_stride;
+      for (int column = Arch::thread(); column < kValueDim; column += Arch::kThreads) {
+        Arch::store(to + column, std::uint16_t{0});
+      }
+      if (Arch::thread() == 0) {
+        Arch::store(lse.data + at.token * lse.token_stride + at.head * lse.head_stride, float{kMinusInfinity});
+      }
+    }
+  }
+
   // ---- merge inside the launch ---------------------------------------------------------------------------------
 
   MLA_DEVICE void publish(int slot) {
@@ -523,25 +444,15 @@ class DecodeKernel {
 
   const DecodeArguments& arguments_;
   std::byte* tiles_;          // [stages][tokens] rows of KV
-  std::byte* query_;          // [rows] of q
   float* scores_;             // [parts][rows][score pitch]
   std::byte* probabilities_;  // [rows][probability pitch]
   float* shrink_;             // [rows]
   float* inverse_sum_;        // [rows]
   float* query_scale_;        // [rows]
-  RowAddress* tile_rows_;     // [stages][tokens]
-  RowAddress* query_rows_;    // [rows]
-  Pipeline pipeline_;
+  CopyWaves<Arch, Traits> copies_;
   int wave_;
   int first_work_;
   int end_work_;
-  int stage_ = 0;                 // of the tile at hand
-  int round_ = 0;                 // how often the stage was used before
-  int live_ = 0;                  // copies under way or landed, not yet used
-  bool last_stage_live_ = false;  // the rows of the next tile to start are in the table
-  int queries_started_ = 0;
-  int queries_taken_ = 0;
-  typename Stream::Row pending_;
 };
 
 }  // namespace mla

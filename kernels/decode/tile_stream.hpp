@@ -11,6 +11,20 @@
 
 namespace mla {
 
+/// Global address of row `row` of a work's tile of q, null past the tile's last row.
+template <class Arch>
+MLA_DEVICE const std::byte* query_address(const DecodeArguments& arguments, int index, int row) {
+  const Work* work = arguments.plan.works + index;
+  if (row >= Arch::load(&work->row_count)) return nullptr;
+  const QueryView& q = arguments.inputs.q;
+  const int of_request = Arch::load(&work->row_begin) + row;
+  const int token = of_request / arguments.inputs.heads;
+  const int head = of_request - token * arguments.inputs.heads;
+  const std::int64_t element =
+      (std::int64_t{Arch::load(&work->q_token)} + token) * q.token_stride + head * q.head_stride;
+  return static_cast<const std::byte*>(q.data) + element * size_in_bytes(q.dtype);
+}
+
 /// Position in the sequence of tiles. The descriptions of the next works are loaded ahead of their use: a load costs as
 /// much time as a tile.
 template <class Arch, int kTokens>
@@ -22,7 +36,10 @@ class TileStream {
     advance_work();
   }
 
-  [[nodiscard]] MLA_DEVICE bool done() const { return current_.request < 0; }
+  [[nodiscard]] MLA_DEVICE bool done() const { return current_.work < 0; }
+  /// The current tile's work, and whether the tile is its first.
+  [[nodiscard]] MLA_DEVICE int work() const { return current_.work; }
+  [[nodiscard]] MLA_DEVICE bool first() const { return position_ == current_.kv_begin; }
 
   MLA_DEVICE void advance() {
     position_ += kTokens;
@@ -50,21 +67,22 @@ class TileStream {
 
  private:
   struct Range {
-    std::int32_t request = -1;
+    std::int32_t work = -1;
     std::int32_t kv_begin = 0;
     std::int32_t kv_end = 0;
     std::int32_t first_page = 0;
   };
 
-  // The next work that has tokens, or request -1.
+  // The next work that has tokens, or work -1.
   MLA_DEVICE Range fetch() {
     while (upcoming_ < end_) {
-      const Work* work = arguments_.plan.works + upcoming_++;
+      const std::int32_t index = upcoming_++;
+      const Work* work = arguments_.plan.works + index;
       const std::int32_t kv_begin = Arch::load(&work->kv_begin);
       const std::int32_t kv_end = Arch::load(&work->kv_end);
       if (kv_begin >= kv_end) continue;
       const std::int32_t request = Arch::load(&work->request);
-      return {request, kv_begin, kv_end, Arch::load(arguments_.inputs.batch.kv_indptr + request)};
+      return {index, kv_begin, kv_end, Arch::load(arguments_.inputs.batch.kv_indptr + request)};
     }
     return {};
   }

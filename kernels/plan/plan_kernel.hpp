@@ -1,7 +1,7 @@
-// The planner as a kernel of one workgroup: what a graph captures in front of decode.
+// The planner as a launch of one workgroup: what a graph captures before decode and merge.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
 #include "kernels/plan/lanes.hpp"
 #include "kernels/plan/planner.hpp"
@@ -10,18 +10,18 @@
 
 namespace mla {
 
+struct PlanArguments {
+  PlanProblem problem;
+  PlanView plan;
+};
+
+/// Launched with one workgroup of `Arch::kPlanThreads` lanes. Lengths are read from the problem's arrays at run time,
+/// so that a captured launch replays with whatever they hold then; errors go to PlanHeader::error.
 template <class Arch>
 class PlanKernel {
- public:
-  struct Arguments {
-    PlanProblem problem;
-    PlanView plan;
-  };
-
- private:
   struct Group {
-    static MLA_DEVICE int thread() { return Arch::thread(); }
-    static MLA_DEVICE void barrier() { Arch::barrier(); }
+    static MLA_DEVICE std::int32_t thread() { return Arch::thread(); }
+    static MLA_DEVICE void barrier() { Arch::barrier_all(); }
   };
   using Lanes = plan::GroupLanes<Group, Arch::kPlanThreads>;
   struct Shared {
@@ -30,11 +30,12 @@ class PlanKernel {
   };
 
  public:
+  using Arguments = PlanArguments;
   static constexpr int kThreads = Arch::kPlanThreads;
   static constexpr int kSharedBytes = sizeof(Shared);
 
-  static MLA_DEVICE void run(const Arguments& arguments) {
-    auto& shared = *reinterpret_cast<Shared*>(Arch::shared_memory());
+  static MLA_DEVICE void run(const PlanArguments& arguments) {
+    Shared& shared = *static_cast<Shared*>(static_cast<void*>(Arch::shared_memory()));
     Lanes lanes(shared.lanes);
     plan::Planner<Lanes>(arguments.problem, arguments.plan, lanes, shared.state).run();
   }

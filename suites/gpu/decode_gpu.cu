@@ -3,6 +3,7 @@
 //
 //   decode_gpu check            every case of the list; exit code 1 if one is wrong
 //   decode_gpu time [FILTER]    the shapes of the public comparison table
+//   decode_gpu once [FILTER]    three launches of each, for a profiler
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -510,7 +511,7 @@ std::vector<int> ragged_lengths() {
   return lengths;
 }
 
-int run_times(const char* filter) {
+int run_times(const char* filter, bool once) {
   constexpr DataType b = DataType::bf16;
   constexpr DataType f = DataType::e4m3fn;
   const Row rows[] = {
@@ -555,6 +556,12 @@ int run_times(const char* filter) {
         std::accumulate(problem.kv_len.begin(), problem.kv_len.end(), 0LL) * kHeadDim * size_in_bytes(row.kv);
     const int sets = static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 30) / bytes, 1, 400));
     const Bench bench(problem, sets, 3, false);
+    if (once) {
+      bench.plan(nullptr);
+      for (int i = 0; i < 3; ++i) bench.decode(i % sets, nullptr);
+      check(hipDeviceSynchronize(), "once");
+      continue;
+    }
     const double us = median_us(bench, sets, false);
     const double with_plan = median_us(bench, sets, true);
     const PlanHeader header = bench.header();
@@ -571,7 +578,7 @@ int run_times(const char* filter) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "check";
   if (mode == "check") return run_checks();
-  if (mode == "time") return run_times(argc > 2 ? argv[2] : nullptr);
-  std::fprintf(stderr, "usage: decode_gpu check | time [FILTER]\n");
+  if (mode == "time" || mode == "once") return run_times(argc > 2 ? argv[2] : nullptr, mode == "once");
+  std::fprintf(stderr, "usage: decode_gpu check | time|once [FILTER]\n");
   return 4;
 }

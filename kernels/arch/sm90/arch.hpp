@@ -19,6 +19,8 @@ struct Arch {
   static constexpr int kWaveWidth = 32;
   static constexpr int kWaves = 8;
   static constexpr int kThreads = kWaveWidth * kWaves;
+  /// Waves that do nothing but start copies: a warpgroup, so that it can leave its registers to the others.
+  static constexpr int kCopyWaves = 4;
   static constexpr int kRowTile = 16;
   static constexpr int kPlanThreads = 512;
   static constexpr int kSharedBytes = 232448;
@@ -36,7 +38,7 @@ struct Arch {
   template <int kRowBytes>
   using TileLayout = sm90::TileLayout<kRowBytes>;
   template <int kSlots>
-  using Pipeline = sm90::Pipeline<kSlots, kWaves>;
+  using Pipeline = sm90::Pipeline<kSlots, kWaves, kCopyWaves>;
   template <DataType kQuery, DataType kKv>
   using Matrix = sm90::Matrix<kQuery, kKv>;
 
@@ -46,7 +48,11 @@ struct Arch {
   static MLA_DEVICE int wave() { return __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWaveWidth, 0); }
   static MLA_DEVICE int workgroup() { return static_cast<int>(blockIdx.x); }
   static MLA_DEVICE std::byte* shared_memory() { return dynamic_shared_memory; }
-  static MLA_DEVICE void barrier() { __syncthreads(); }
+  static MLA_DEVICE void barrier() { barrier_of_first<kThreads>(); }
+  static MLA_DEVICE void barrier_all() { __syncthreads(); }
+  /// Called once by all lanes of the copy waves, and of the compute waves: 128 * 56 + 256 * 224 registers.
+  static MLA_DEVICE void enter_copy_role() { keep_registers<56>(); }
+  static MLA_DEVICE void enter_compute_role() { take_registers<224>(); }
 
   template <class T>
   static MLA_DEVICE T shuffle_xor(T value, int mask) {

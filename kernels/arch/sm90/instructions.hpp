@@ -81,6 +81,10 @@ MLA_DEVICE void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+MLA_DEVICE void mbarrier_arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 MLA_DEVICE void mbarrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -104,13 +108,20 @@ MLA_DEVICE void copy_bulk(std::uint32_t destination, const void* source, std::ui
       : "memory");
 }
 
-MLA_DEVICE void copy_16_bytes(std::uint32_t destination, const void* source) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(source) : "memory");
+/// A barrier of the first `kLanes` lanes alone.
+template <int kLanes>
+MLA_DEVICE void barrier_of_first() {
+  asm volatile("barrier.cta.sync 1, %0;" ::"n"(kLanes) : "memory");
 }
 
-/// Arrives at `barrier` once this lane's earlier cp.async have landed, within the expected count.
-MLA_DEVICE void copy_arrive(std::uint32_t barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+/// Registers a lane of this warpgroup may use from here on; the warpgroups' sum must fit the multiprocessor.
+template <int kRegisters>
+MLA_DEVICE void keep_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+MLA_DEVICE void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
 }  // namespace mla::sm90

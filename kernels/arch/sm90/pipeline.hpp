@@ -16,44 +16,69 @@ struct TileLayout {
   static constexpr int kPitch = (kBytes / 16) % 2 == 0 ? kBytes + 16 : kBytes;
 };
 
-/// Copies whole rows with the bulk copy engine, one request a row: the padding between rows rules out larger ones, and
-/// pages of one token would anyway. Every wave issues its share, because the engine's instruction takes one address at
-/// a time and a single wave would lose its own share of the matrix work to issuing.
-template <int kSlots, int kWaves>
+/// Slots that copy waves fill and compute waves empty.
+///
+/// Whole rows go through the bulk copy engine, one request a row: the padding between rows rules out larger ones, and
+/// pages of one token would anyway. The engine's instruction takes one address at a time, which costs a wave some tens
+/// of cycles a row: hence waves of their own, and several.
+template <int kSlots, int kComputeWaves, int kCopyWaves>
 class Pipeline {
  public:
-  static constexpr int kSharedBytes = (kSlots * 8 + 15) / 16 * 16;
+  static constexpr int kSharedBytes = kSlots * 16;
 
+  /// All lanes; a barrier of the whole workgroup must follow.
   MLA_DEVICE explicit Pipeline(std::byte* shared) : barriers_(shared_address(shared)) {
     if (threadIdx.x != 0) return;
-    for (int slot = 0; slot < kSlots; ++slot) mbarrier_init(barriers_ + slot * 8, kWaves);
+    for (int slot = 0; slot < kSlots; ++slot) {
+      mbarrier_init(full(slot), kCopyWaves);
+      mbarrier_init(empty(slot), kComputeWaves);
+    }
     fence_barrier_init();
   }
 
-  template <class Layout, int kRows>
-  MLA_DEVICE void start(int slot, std::byte* destination, const std::byte* const* rows) const {
-    static_assert(kRows % kWaves == 0 && kRows / kWaves <= 32);
-    constexpr int kRowsPerWave = kRows / kWaves;
-    const int wave = static_cast<int>(threadIdx.x) / 32;
+  /// The row of a tile of `kRows` that this lane of a copy wave gives the address of, or -1.
+  template <int kRows>
+  static MLA_DEVICE int row() {
+    static_assert(kRows % kCopyWaves == 0 && kRows / kCopyWaves <= 32);
+    constexpr int kOwn = kRows / kCopyWaves;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const std::uint32_t barrier = barriers_ + slot * 8;
-    const int row = wave * kRowsPerWave + lane % kRowsPerWave;
-    const std::byte* source = rows[row];
-    const std::uint32_t valid = __ballot_sync(0xffffffffU, lane < kRowsPerWave && source != nullptr);
-    if (valid != (kRowsPerWave == 32 ? 0xffffffffU : (1U << kRowsPerWave) - 1U)) {
-      clear_rows<Layout, kRowsPerWave>(destination + wave * kRowsPerWave * Layout::kPitch, valid);
-    }
-    if (lane == 0) mbarrier_arrive_expect(barrier, static_cast<std::uint32_t>(__popc(valid)) * Layout::kRowBytes);
+    return lane < kOwn ? copy_wave() * kOwn + lane : -1;
+  }
+
+  /// Copy waves: returns when the slot is free for its `use`-th start.
+  MLA_DEVICE void acquire(int slot, int use) const {
+    if (use > 0) mbarrier_wait(empty(slot), static_cast<std::uint32_t>(use - 1) & 1U);
+  }
+
+  /// Copy waves: begins the copy of each lane's row from `source`, null for a row of zeros.
+  template <class Layout, int kRows>
+  MLA_DEVICE void start(int slot, std::byte* destination, const std::byte* source) const {
+    constexpr int kOwn = kRows / kCopyWaves;
+    constexpr std::uint32_t kAll = kOwn == 32 ? 0xffffffffU : (1U << kOwn) - 1U;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    std::byte* own = destination + copy_wave() * kOwn * Layout::kPitch;
+    const std::uint32_t valid = __ballot_sync(0xffffffffU, lane < kOwn && source != nullptr);
+    if (valid != kAll) clear_rows<Layout, kOwn>(own, valid);
+    if (lane == 0) mbarrier_arrive_expect(full(slot), static_cast<std::uint32_t>(__popc(valid)) * Layout::kRowBytes);
     if ((valid >> lane & 1U) != 0) {
-      copy_bulk(shared_address(destination) + row * Layout::kPitch, source, Layout::kRowBytes, barrier);
+      copy_bulk(shared_address(own) + lane * Layout::kPitch, source, Layout::kRowBytes, full(slot));
     }
   }
 
-  MLA_DEVICE void wait(int slot, int use, int /*younger*/) const {
-    mbarrier_wait(barriers_ + slot * 8, static_cast<std::uint32_t>(use) & 1U);
+  /// Compute waves: returns when the slot's `use`-th start has landed.
+  MLA_DEVICE void wait(int slot, int use) const { mbarrier_wait(full(slot), static_cast<std::uint32_t>(use) & 1U); }
+
+  /// Compute waves: this wave has read all that it needs of the slot.
+  MLA_DEVICE void release(int slot) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) mbarrier_arrive(empty(slot));
   }
 
  private:
+  static MLA_DEVICE int copy_wave() { return static_cast<int>(threadIdx.x) / 32 - kComputeWaves; }
+  MLA_DEVICE std::uint32_t full(int slot) const { return barriers_ + slot * 16; }
+  MLA_DEVICE std::uint32_t empty(int slot) const { return barriers_ + slot * 16 + 8; }
+
   // Rows without a token must be zero, not left over: 0 * NaN would reach every output of the tile.
   template <class Layout, int kRows>
   static MLA_DEVICE void clear_rows(std::byte* destination, std::uint32_t valid) {
