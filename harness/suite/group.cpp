@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -185,10 +186,10 @@ ProblemFields read_base(const JsonNode& node) {
   return fields;
 }
 
-std::vector<SuiteCase> expand_group(const JsonNode& group, const std::string& suite, std::size_t max_cases) {
+void expand_group(const JsonNode& group, const std::string& suite, std::size_t max_cases,
+                  const std::function<void(SuiteCase)>& sink) {
   group.require_keys({"name", "operation", "model", "tp", "base", "axes", "zip", "pairwise", "max_total_kv", "source",
                       "why", "providers"});
-  (void)group.at("name").name();
   const Grid grid(group, read_base(group), read_axes(group));
   const auto pairwise_key = group.find("pairwise");
   const bool pairwise = pairwise_key && pairwise_key->boolean();
@@ -196,14 +197,13 @@ std::vector<SuiteCase> expand_group(const JsonNode& group, const std::string& su
   require_room(group, sizes, pairwise, max_cases);
 
   const auto allowed = [&](const AxisRow& row) { return grid.allows(row); };
-  std::vector<SuiteCase> cases;
-  for (const AxisRow& row : pairwise ? all_pairs(sizes, allowed) : full_product(sizes, allowed)) {
+  const std::vector<AxisRow> rows = pairwise ? all_pairs(sizes, allowed) : full_product(sizes, allowed);
+  if (rows.empty()) group.fail("max_total_kv leaves no case");
+  for (const AxisRow& row : rows) {
     SuiteCase generated{grid.problem(row), suite, grid.name(row), {}, {}, {}};
     read_origin(group, generated);
-    cases.push_back(std::move(generated));
+    sink(std::move(generated));
   }
-  if (cases.empty()) group.fail("max_total_kv leaves no case");
-  return cases;
 }
 
 }  // namespace mla::harness

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "harness/core/error.hpp"
 #include "harness/suite/json_node.hpp"
@@ -20,10 +20,11 @@ namespace mla::harness {
 ///    "zip": {field: [values], ...},                    equally long lists that advance together, one more axis
 ///    "max_total_kv": N,                                cases with more context tokens over all requests are left out
 ///    "source", "why", "providers"}
-/// Axes advance in the order of the names, zip first, the last one fastest. Throws UsageError before making any case
-/// where there would be more than `max_cases`.
-[[nodiscard]] std::vector<SuiteCase> expand_group(const JsonNode& group, const std::string& suite,
-                                                  std::size_t max_cases);
+/// Axes advance in the order of the names, zip first, the last one fastest. Cases go to `sink` one by one, so that it
+/// can stop a group that grows too large. Throws UsageError before making any case where there would be more than
+/// `max_cases`.
+void expand_group(const JsonNode& group, const std::string& suite, std::size_t max_cases,
+                  const std::function<void(SuiteCase)>& sink);
 
 /// Reads what a group, a trace and a case have in common: source, why, providers.
 void read_origin(const JsonNode& node, SuiteCase& target);

@@ -105,9 +105,9 @@ void read_members(const JsonNode& root, const Suite& suite, SuiteBuilder& builde
   }
   if (const auto groups = root.find("groups")) {
     for (const JsonNode& node : groups->items()) {
-      std::vector<SuiteCase> generated = expand_group(node, suite.name, builder.room());
       builder.claim_name(node.at("name"));
-      for (SuiteCase& one : generated) builder.add_generated(std::move(one));
+      expand_group(node, suite.name, builder.room(),
+                   [&](SuiteCase generated) { builder.add_generated(std::move(generated)); });
     }
   }
   if (const auto traces = root.find("traces")) {
