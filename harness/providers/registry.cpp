@@ -17,4 +17,9 @@ std::vector<AbsentProvider> absent_providers() {
   return {{"torch", std::string(torch_absence())}};
 }
 
+std::function<double(double)> bf16_matmul_probe() {
+  if (!torch_absence().empty()) return {};
+  return torch_bf16_matmul_gflops;
+}
+
 }  // namespace mla::harness

@@ -1,6 +1,7 @@
 // The providers that this build knows of.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,9 @@ struct AbsentProvider {
 
 /// Those that could have been, and why they are not.
 [[nodiscard]] std::vector<AbsentProvider> absent_providers();
+
+/// Measures the bf16 matrix multiplication rate of the CPU in GFLOP/s within about the seconds given; 0 where nothing
+/// in this build can. Empty where no provider brings such a product.
+[[nodiscard]] std::function<double(double)> bf16_matmul_probe();
 
 }  // namespace mla::harness

@@ -1,205 +1,46 @@
 #include "harness/providers/torch/provider.hpp"
 
-#include <torch/cuda.h>
-#include <torch/torch.h>
+#include <dlfcn.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <limits>
+#include <filesystem>
+#include <string>
 
-#include <fmt/format.h>
-
-#include "harness/providers/torch/digest.hpp"
+#include "harness/core/error.hpp"
+#include "harness/providers/torch/module.hpp"
 #include "harness/providers/worker_pool.hpp"
 
 namespace mla::harness {
 
 namespace {
 
-using ::torch::Tensor;
+using libtorch::Module;
 
-::torch::Device best_device() {
-  return {::torch::cuda::is_available() ? ::torch::kCUDA : ::torch::kCPU};
-}
+// Whether the libtorch found at configure time was built for GPUs: if not, there is no need to load it to know.
+constexpr bool kBuiltForGpu = MLA_TORCH_BUILT_FOR_GPU;
 
-// libtorch before 2.1 has no fp8 types: bytes, looked up in a table of what they mean.
-::torch::ScalarType scalar_type(DataType dtype) {
-  switch (dtype) {
-    case DataType::bf16: return ::torch::kBFloat16;
-    case DataType::f32: return ::torch::kFloat32;
-    case DataType::e4m3fn:
-    case DataType::e4m3fnuz: return ::torch::kUInt8;
-  }
-  return ::torch::kUInt8;
-}
-
-Tensor fp8_table(DataType dtype, ::torch::Device device) {
-  Tensor table = ::torch::empty({256}, ::torch::kFloat32);
-  for (int byte = 0; byte < 256; ++byte) {
-    const auto bits = static_cast<std::uint8_t>(byte);
-    table.data_ptr<float>()[byte] =
-        dtype == DataType::e4m3fn ? Float8E4M3FN{bits}.to_float() : Float8E4M3FNUZ{bits}.to_float();
-  }
-  return table.to(device);
-}
-
-// Float32 values of a q or kv tensor of the problem's element type.
-class Widen {
- public:
-  Widen(DataType dtype, ::torch::Device device) {
-    if (is_fp8(dtype)) table_ = fp8_table(dtype, device);
-  }
-  Tensor operator()(const Tensor& x) const {
-    if (!table_.defined()) return x.to(::torch::kFloat32);
-    return table_.index_select(0, x.reshape({-1}).to(::torch::kInt32)).view(x.sizes());
-  }
-
- private:
-  Tensor table_;
+struct Loaded {
+  const Module* module = nullptr;
+  std::string error;
 };
 
-// The harness's buffer itself on a CPU, else a copy of all of it, guard zones included, on the device.
-class Mirror {
- public:
-  Mirror(const Buffer& host, ::torch::Device device) : host_(host), device_(host) {
-    if (device.is_cpu()) return;
-    copy_ = host_bytes().to(device);
-    device_.whole = {static_cast<std::byte*>(copy_.data_ptr()), host.whole.size()};
-  }
-  [[nodiscard]] const Buffer& buffer() const { return device_; }
-  void fetch() const {
-    if (copy_.defined()) host_bytes().copy_(copy_);
-  }
+Loaded load() {
+  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / libtorch::kModuleFile;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const void* symbol = handle != nullptr ? dlsym(handle, libtorch::kModuleSymbol) : nullptr;
+  if (symbol == nullptr) return {nullptr, std::string("libtorch cannot be loaded: ") + dlerror()};
+  return {static_cast<const Module*>(symbol), {}};
+}
 
- private:
-  [[nodiscard]] Tensor host_bytes() const {
-    return ::torch::from_blob(host_.whole.data(), {static_cast<std::int64_t>(host_.whole.size())}, ::torch::kUInt8);
-  }
+// Opened once a process and never closed: libtorch's threads do not survive being unloaded.
+const Loaded& loaded() {
+  static const Loaded result = load();
+  return result;
+}
 
-  Buffer host_;
-  Buffer device_;
-  Tensor copy_;
-};
-
-class TorchDecode final : public DecodeExecution {
- public:
-  TorchDecode(const DecodeCase& c, ::torch::Device device)
-      : device_(device),
-        q_(c.inputs.q, device),
-        kv_(c.inputs.kv, device),
-        kv_indices_(c.inputs.kv_indices, device),
-        out_(c.outputs.out, device),
-        lse_(c.outputs.lse, device),
-        widen_q_(c.layout.q_type(), device),
-        widen_kv_(c.layout.kv_type(), device) {
-    DecodeInputBuffers inputs = c.inputs;  // the ragged lengths stay on the host, as they do in a serving framework
-    inputs.q = q_.buffer();
-    inputs.kv = kv_.buffer();
-    inputs.kv_indices = kv_indices_.buffer();
-    inputs_ = c.layout.bind(inputs);
-    outputs_ = c.layout.bind(DecodeOutputBuffers{out_.buffer(), lse_.buffer()});
-    view_tensors(c.problem.total_q(), c.problem.total_pages());
-  }
-
-  void run() override {
-    const ::torch::InferenceMode inference;
-    for (std::int32_t request = 0; request < inputs_.batch.batch; ++request) decode(request);
-    if (device_.is_cuda()) ::torch::cuda::synchronize();
-  }
-
-  void fetch() override {
-    out_.fetch();
-    lse_.fetch();
-  }
-
-  [[nodiscard]] KernelInfo kernel() const override {
-    return {"matmul_softmax", fmt::format("f32.libtorch{}.{}", TORCH_VERSION, device_.str()),
-            std::string(libtorch::kSourceDigest)};
-  }
-
-  [[nodiscard]] Precision precision() const override {
-    return {.probabilities = DataType::f32, .row_sum_of_rounded = false, .partial_output = DataType::f32};
-  }
-
- private:
-  void view_tensors(std::int64_t tokens, std::int64_t used_pages) {
-    const auto view = [this](const void* data, at::IntArrayRef sizes, at::IntArrayRef strides,
-                             ::torch::ScalarType type) {
-      return ::torch::from_blob(const_cast<void*>(data), sizes, strides,
-                                ::torch::TensorOptions().dtype(type).device(device_));
-    };
-    const QueryView& q = inputs_.q;
-    q_tensor_ =
-        view(q.data, {tokens, inputs_.heads, kHeadDim}, {q.token_stride, q.head_stride, 1}, scalar_type(q.dtype));
-    const PagedKvView& kv = inputs_.kv;
-    kv_tensor_ = view(kv.data, {kv.num_pages, kv.page_size, kHeadDim}, {kv.page_stride, kv.token_stride, 1},
-                      scalar_type(kv.dtype));
-    pages_tensor_ = view(inputs_.batch.kv_indices, {used_pages}, {1}, ::torch::kInt32);
-    const OutputView& out = outputs_.out;
-    out_tensor_ =
-        view(out.data, {tokens, inputs_.heads, kValueDim}, {out.token_stride, out.head_stride, 1}, ::torch::kBFloat16);
-    const LseView& lse = outputs_.lse;
-    lse_tensor_ = view(lse.data, {tokens, inputs_.heads}, {lse.token_stride, lse.head_stride}, ::torch::kFloat32);
-  }
-
-  // [n, 576] float32: the request's pages, gathered, without the unused tail of the last.
-  [[nodiscard]] Tensor gather_kv(std::int32_t request) const {
-    const std::int64_t first = inputs_.batch.kv_indptr[request];
-    const std::int64_t count = inputs_.batch.kv_indptr[request + 1] - first;
-    const Tensor pages = kv_tensor_.index_select(0, pages_tensor_.narrow(0, first, count));
-    const std::int64_t n = inputs_.batch.kv_length(request, inputs_.kv.page_size);
-    return widen_kv_(pages.reshape({-1, kHeadDim}).narrow(0, 0, n));
-  }
-
-  // [q_len, 1, n]: true where the query token must not see the KV position.
-  [[nodiscard]] Tensor causal_mask(std::int64_t q_len, std::int64_t n) const {
-    const auto integers = ::torch::TensorOptions().dtype(::torch::kInt64).device(device_);
-    const Tensor query = ::torch::arange(q_len, integers).view({q_len, 1, 1});
-    return ::torch::arange(n, integers) > query + (n - q_len);
-  }
-
-  void decode(std::int32_t request) {
-    const std::int64_t q_len = inputs_.batch.query_length(request);
-    const std::int64_t n = inputs_.batch.kv_length(request, inputs_.kv.page_size);
-    if (q_len == 0) return;
-    const std::int64_t first = inputs_.batch.qo_indptr[request];
-    Tensor out = out_tensor_.narrow(0, first, q_len);
-    Tensor lse = lse_tensor_.narrow(0, first, q_len);
-    if (n == 0) {
-      out.zero_();
-      lse.fill_(-std::numeric_limits<float>::infinity());
-      return;
-    }
-    const std::int64_t rows = q_len * inputs_.heads;
-    const Tensor q = widen_q_(q_tensor_.narrow(0, first, q_len)).reshape({rows, kHeadDim});
-    const Tensor kv = gather_kv(request);
-
-    const double scale = double{inputs_.sm_scale} * inputs_.q_scale * inputs_.kv_scale;
-    Tensor logits = ::torch::matmul(q, kv.t()).mul_(scale).view({q_len, inputs_.heads, n});
-    if (inputs_.causal && q_len > 1) {
-      logits.masked_fill_(causal_mask(q_len, n), -std::numeric_limits<double>::infinity());
-    }
-    const Tensor row_lse = ::torch::logsumexp(logits, -1);
-    const Tensor p = ::torch::softmax(logits, -1).view({rows, n});
-    Tensor values = ::torch::matmul(p, kv.narrow(1, 0, kValueDim)).mul_(inputs_.kv_scale);
-    // A row that sees no token has the softmax 0 / 0.
-    values = values.view({q_len, inputs_.heads, kValueDim}).masked_fill(row_lse.isneginf().unsqueeze(-1), 0);
-    out.copy_(values);
-    lse.copy_(row_lse);
-  }
-
-  ::torch::Device device_;
-  Mirror q_, kv_, kv_indices_, out_, lse_;
-  Widen widen_q_, widen_kv_;
-  DecodeInputs inputs_;
-  DecodeOutputs outputs_;
-  Tensor q_tensor_;      // [T, H, 576]
-  Tensor kv_tensor_;     // [pages, page_size, 576]
-  Tensor pages_tensor_;  // [used pages]
-  Tensor out_tensor_;    // [T, H, 512]
-  Tensor lse_tensor_;    // [T, H]
-};
+const Module& module() {
+  if (loaded().module == nullptr) throw EnvironmentError(loaded().error);
+  return *loaded().module;
+}
 
 class TorchProvider final : public Provider {
  public:
@@ -207,11 +48,16 @@ class TorchProvider final : public Provider {
   [[nodiscard]] std::string_view description() const override {
     return "libtorch matmul and softmax in float32 on the gathered KV of each request";
   }
-  [[nodiscard]] std::string_view device() const override { return best_device().is_cpu() ? "cpu" : "gpu"; }
-  [[nodiscard]] Support supports(const DecodeProblem&) const override { return {}; }
+  [[nodiscard]] std::string_view device() const override {
+    return kBuiltForGpu && loaded().module != nullptr && module().has_gpu() ? "gpu" : "cpu";
+  }
+  // Asked in the process that then forks one child a case: these inherit the module loaded here.
+  [[nodiscard]] Support supports(const DecodeProblem&) const override {
+    if (loaded().module == nullptr) return {SkipReason::no_device, loaded().error};
+    return {};
+  }
   [[nodiscard]] std::unique_ptr<DecodeExecution> prepare(const DecodeCase& c) const override {
-    at::set_num_threads(available_cores());
-    return std::make_unique<TorchDecode>(c, best_device());
+    return module().prepare(c, c.layout.bind(c.inputs), c.layout.bind(c.outputs), available_cores());
   }
 };
 
@@ -226,21 +72,7 @@ std::string_view torch_absence() {
 }
 
 double torch_bf16_matmul_gflops(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const ::torch::InferenceMode inference;
-  at::set_num_threads(available_cores());
-  const ::torch::Device device = best_device();
-  const std::int64_t n = device.is_cpu() ? 1024 : 8192;
-  const Tensor a = ::torch::randn({n, n}, ::torch::TensorOptions().device(device)).to(::torch::kBFloat16);
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  double best = std::numeric_limits<double>::infinity();
-  do {
-    const auto begin = Clock::now();
-    const Tensor product = ::torch::matmul(a, a);
-    if (device.is_cuda()) ::torch::cuda::synchronize();
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
-  } while (Clock::now() < end);
-  return 2.0 * static_cast<double>(n * n * n) / best;
+  return loaded().module == nullptr ? 0 : module().bf16_matmul_gflops(seconds, available_cores());
 }
 
 }  // namespace mla::harness
