@@ -28,7 +28,7 @@ expect() {
 
 expect fail kernels/decode/a.hpp '#include "reference/decode.hpp"'
 expect fail kernels/include/mla/a.hpp '#include "kernels/decode/b.hpp"'
-expect fail kernels/arch/host/a.hpp '#include "kernels/decode/b.hpp"'
+expect fail kernels/runtime/a.hpp '#include "kernels/decode/b.hpp"'
 expect fail reference/a.cpp '#include "harness/core/error.hpp"'
 expect fail reference/a.cpp '#include "kernels/decode/b.hpp"'
 expect fail reports/a.cpp '#include "harness/core/error.hpp"'
