@@ -184,6 +184,28 @@ TEST(Loader, RefusesALargeFile) {
   EXPECT_THAT(error_of(case_of(kGood) + std::string(1000, ' '), options), HasSubstr("larger than the 1000 bytes"));
 }
 
+// Cut anywhere, a suite is refused with one line.
+TEST(Loader, RefusesEveryTruncation) {
+  const std::string whole = read_file(find_suite("smoke"), 1 << 20);
+  const std::size_t end = whole.rfind('}');
+  for (std::size_t length = 0; length <= end; length += 7) {
+    EXPECT_THAT(error_of(whole.substr(0, length)), HasSubstr("not strict JSON")) << length;
+  }
+}
+
+// Damaged anywhere, a suite loads or is refused with one line; nothing else may happen.
+TEST(Loader, SurvivesDamage) {
+  const std::string whole = read_file(find_suite("smoke"), 1 << 20);
+  const std::string replacements("\"{[-9,\xff\0", 8);
+  int refused = 0;
+  for (std::size_t at = 0; at < whole.size(); at += 5) {
+    std::string damaged = whole;
+    damaged[at] = replacements[at / 5 % replacements.size()];
+    if (error_of(damaged) != "no error") ++refused;
+  }
+  EXPECT_GT(refused, static_cast<int>(whole.size() / 5 / 3));
+}
+
 TEST(Loader, RefusesWhatIsNoFile) {
   const auto load_path = [](const char* path) { return load_suite(path); };
   EXPECT_THROW((void)load_path("/nonexistent/suite.json"), UsageError);
