@@ -1,0 +1,14 @@
+// Ceilings are measured in a child, like everything that uses threads.
+#pragma once
+
+#include <vector>
+
+#include "harness/runner/child_process.hpp"
+#include "harness/timing/ceilings.hpp"
+
+namespace mla::harness {
+
+/// Measures this machine's ceilings. A ceiling that could not be measured has no value and a note that says why.
+[[nodiscard]] std::vector<Ceiling> measure_ceilings_in_child(const ChildLimits& limits);
+
+}  // namespace mla::harness

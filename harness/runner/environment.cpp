@@ -1,0 +1,110 @@
+#include "harness/runner/environment.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <Eigen/Core>
+#include <boost/version.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "harness/core/build_info.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+// The value after `key` in a file of "key<separator>value" lines, "" where there is none.
+std::string value_in(const char* file, std::string_view key, char separator) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t at = line.find(separator);
+    if (at == std::string::npos) continue;
+    std::string name = line.substr(0, at);
+    name.erase(name.find_last_not_of(" \t") + 1);
+    if (name != key) continue;
+    std::string value = line.substr(at + 1);
+    value.erase(0, std::min(value.find_first_not_of(" \t\""), value.size()));
+    value.erase(value.find_last_not_of(" \t\"") + 1);
+    return value;
+  }
+  return "";
+}
+
+std::int64_t kilobytes_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::int64_t value = 0;
+  stream >> value;
+  return value * 1024;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+std::string widest_isa() {
+  const std::string flags = " " + value_in("/proc/cpuinfo", "flags", ':') + " ";
+  for (const char* isa : {"avx512_bf16", "avx512f", "avx2", "avx", "sse2"}) {
+    if (flags.find(" " + std::string(isa) + " ") != std::string::npos) return isa;
+  }
+  return "unknown";
+}
+
+std::int64_t last_level_cache_bytes() {
+  for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    const long bytes = sysconf(level);
+    if (bytes > 0) return bytes;
+  }
+  return 0;
+}
+
+std::map<std::string, std::string> library_versions() {
+  return {
+      {"eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
+      {"nlohmann_json",
+       fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
+  };
+}
+
+}  // namespace
+
+Environment read_environment() {
+  Environment environment;
+  utsname names{};
+  uname(&names);
+  environment.host = names.nodename;
+  environment.kernel = names.release;
+  environment.os = value_in("/etc/os-release", "PRETTY_NAME", '=');
+  environment.cpu.model = value_in("/proc/cpuinfo", "model name", ':');
+  environment.cpu.cores = usable_cores();
+  environment.cpu.llc_bytes = last_level_cache_bytes();
+  environment.cpu.isa = widest_isa();
+  environment.memory_bytes = kilobytes_of(value_in("/proc/meminfo", "MemTotal", ':'));
+  environment.libraries = library_versions();
+  return environment;
+}
+
+std::string fingerprint(const Environment& environment) {
+  const BuildInfo build = build_info();
+  const std::string fields =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}", environment.cpu.model, environment.cpu.cores, environment.cpu.llc_bytes,
+                  environment.cpu.isa, build.compiler, build.type, build.flags);
+  // FNV-1a: a name for a set of fields, not a defence against anybody.
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : fields) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("{:016x}", hash);
+}
+
+std::int64_t available_memory_bytes() {
+  return kilobytes_of(value_in("/proc/meminfo", "MemAvailable", ':'));
+}
+
+}  // namespace mla::harness

@@ -1,0 +1,51 @@
+#include "harness/runner/performance_record.hpp"
+
+#include <optional>
+
+namespace mla::harness {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<double> ceiling_value(std::span<const Ceiling> ceilings, std::string_view name, std::string_view device) {
+  for (const Ceiling& ceiling : ceilings) {
+    if (ceiling.name == name && ceiling.device == device) return ceiling.value;
+  }
+  return std::nullopt;
+}
+
+// The ceiling that allows fewer launches a second is the one a kernel can come near.
+Json nearer_ceiling(const Cost& cost, double median_ns, std::string_view device, std::span<const Ceiling> ceilings) {
+  const auto memory = ceiling_value(ceilings, "memory_read", device);
+  const auto matmul = ceiling_value(ceilings, "matmul_f32", device);
+  if (!memory || !matmul || cost.bytes == 0) return nullptr;
+  const double memory_ns = static_cast<double>(cost.bytes) / *memory;  // GB/s is bytes a nanosecond
+  const double matmul_ns = static_cast<double>(cost.flops) / *matmul;
+  const bool memory_bound = memory_ns >= matmul_ns;
+  return {{"bound", memory_bound ? "memory" : "compute"},
+          {"name", memory_bound ? "memory_read" : "matmul_f32"},
+          {"percent", 100 * std::max(memory_ns, matmul_ns) / median_ns}};
+}
+
+}  // namespace
+
+Json performance_json(const SampleResult& samples, const std::vector<StageTime>& stages, const Cost& cost,
+                      std::string_view device, std::span<const Ceiling> ceilings) {
+  Json record;
+  record["timer"] = "steady_clock";
+  record["cache"] = "hot";
+  record["launch_samples_ns"] = Json::array({samples.samples_ns});
+  record["median_ns"] = samples.median_ns;
+  record["ci95_ns"] = {samples.ci95_low_ns, samples.ci95_high_ns};
+  record["bytes"] = cost.bytes;
+  record["flops"] = cost.flops;
+  record["tb_per_s"] = static_cast<double>(cost.bytes) / samples.median_ns * 1e-3;
+  record["tflop_per_s"] = static_cast<double>(cost.flops) / samples.median_ns * 1e-3;
+  record["ceiling"] = nearer_ceiling(cost, samples.median_ns, device, ceilings);
+  record["stages_ns"] = Json::array();
+  for (const StageTime& stage : stages) record["stages_ns"].push_back({{"stage", stage.stage}, {"ns", stage.ns}});
+  return record;
+}
+
+}  // namespace mla::harness
