@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "harness/cli/cli.hpp"
+#include "harness/core/terminal.hpp"
+#include "reports/compare.hpp"
+#include "reports/load.hpp"
+#include "reports/write.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+struct CompareArguments {
+  std::string base;
+  std::string next;
+  std::string markdown;
+  std::string json;
+  double margin_percent = 2;
+  reports::CompareOptions options;
+};
+
+ExitCode compare_reports(const CompareArguments& arguments) {
+  reports::CompareOptions options = arguments.options;
+  options.margin = arguments.margin_percent / 100;
+  options.base_name = arguments.base;
+  options.next_name = arguments.next;
+  const reports::Comparison comparison =
+      reports::compare(reports::load_report(arguments.base), reports::load_report(arguments.next), options);
+  if (!arguments.markdown.empty()) reports::write_file(arguments.markdown, reports::comparison_markdown(comparison));
+  if (!arguments.json.empty()) {
+    reports::write_file(arguments.json, reports::dump_strict(reports::comparison_json(comparison), 2) + "\n");
+  }
+  fmt::print("{}", reports::comparison_text(comparison, {terminal_columns(), stdout_is_terminal()}));
+  return static_cast<ExitCode>(comparison.exit());
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, CommandContext& context) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command = app.add_subcommand("compare", "Compare two reports case by case; the exit code is the verdict");
+  command->add_option("base", arguments->base, "Report to compare against")->required();
+  command->add_option("new", arguments->next, "Report in question")->required();
+  command->add_option("--markdown", arguments->markdown, "Write a summary for a pull request");
+  command->add_option("--json", arguments->json, "Write every case's verdict");
+  command
+      ->add_option("--margin", arguments->margin_percent, "Change in percent below which a time counts as the same [2]")
+      ->check(CLI::Range(0.0, 1000.0));
+  command->add_flag("--allow-missing", arguments->options.allow_missing,
+                    "Cases that vanished do not fail the comparison");
+  command->add_flag("--strict", arguments->options.strict, "Inconclusive cases count as regressions");
+  command->callback([arguments, &context] { context.result = compare_reports(*arguments); });
+}
+
+}  // namespace mla::harness

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include "harness/cli/cli.hpp"
+#include "harness/core/build_info.hpp"
+#include "harness/providers/registry.hpp"
+#include "harness/runner/environment.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+void print_build() {
+  const BuildInfo build = build_info();
+  fmt::print("build          {}\n", version_line());
+  fmt::print("               {}, {}, {}\n", build.compiler, build.type, build.flags);
+}
+
+void print_machine(const Environment& machine) {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  fmt::print("machine        {}, {}, Linux {}\n", machine.host, machine.os, machine.kernel);
+  fmt::print("processor      {}, {} cores, {}, last-level cache {:.0f} MiB\n", machine.cpu.model, machine.cpu.cores,
+             machine.cpu.isa, static_cast<double>(machine.cpu.llc_bytes) / 1024 / 1024);
+  fmt::print("memory         {:.1f} GiB, {:.1f} GiB available\n", static_cast<double>(machine.memory_bytes) / kGiB,
+             static_cast<double>(available_memory_bytes()) / kGiB);
+  std::string libraries;
+  for (const auto& [name, version] : machine.libraries)
+    libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
+  fmt::print("libraries      {}\n", libraries);
+  fmt::print("fingerprint    {} (reports with equal fingerprints have comparable times)\n", fingerprint(machine));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand("doctor", "What this build and machine can do, and why other things are off");
+  command->callback([&context] {
+    print_build();
+    print_machine(read_environment());
+    for (const auto& provider : context.providers) {
+      fmt::print("provider       {:<8} {}\n", provider->name(), provider->description());
+    }
+    for (const AbsentProvider& absent : absent_providers())
+      fmt::print("provider off   {:<8} {}\n", absent.name, absent.reason);
+    for (const BuiltinSuite& suite : builtin_suites())
+      fmt::print("suite          {:<8} {}\n", suite.name, suite.description);
+  });
+}
+
+}  // namespace mla::harness

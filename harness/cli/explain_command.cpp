@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "harness/cli/cli.hpp"
+#include "harness/problem/problem.hpp"
+#include "harness/runner/cost.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+// Vendors' datasheet peaks; dense matrix rates. What a run reports is measured against measured ceilings instead.
+struct DevicePeak {
+  std::string_view name;
+  double bytes_per_s;
+  double bf16_flops_per_s;
+  double fp8_flops_per_s;
+  DataType native_fp8;
+};
+
+constexpr std::array<DevicePeak, 3> kDevices = {{
+    {"MI355X", 8.0e12, 2.5e15, 5.0e15, DataType::e4m3fn},
+    {"MI300X", 5.3e12, 1.307e15, 2.615e15, DataType::e4m3fnuz},
+    {"H200", 4.8e12, 0.99e15, 1.98e15, DataType::e4m3fn},
+}};
+
+// The longest and shortest of a list, for a batch too long to print.
+std::string spread(const std::vector<std::int64_t>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return *low == *high ? fmt::format("{}", *low) : fmt::format("{} to {}", *low, *high);
+}
+
+void print_bounds(const DecodeProblem& problem, const Cost& cost) {
+  const bool fp8_matrix = problem.fields().q_type != ElementType::bf16;
+  fmt::print("bound on       memory        matrix        (datasheet peaks, ideal traffic: no kernel is faster)\n");
+  for (const DevicePeak& device : kDevices) {
+    const double memory_us = static_cast<double>(cost.bytes) / device.bytes_per_s * 1e6;
+    const double rate = fp8_matrix ? device.fp8_flops_per_s : device.bf16_flops_per_s;
+    const double matrix_us = static_cast<double>(cost.flops) / rate * 1e6;
+    fmt::print("  {:<10} {:>9.2f} us  {:>9.2f} us   {}-bound\n", device.name, memory_us, matrix_us,
+               memory_us >= matrix_us ? "memory" : "compute");
+  }
+}
+
+void explain(const DecodeProblem& problem) {
+  const DecodeLayout layout(problem, DataType::e4m3fn);
+  const Cost cost = cost_of(problem, layout);
+  const auto& fields = problem.fields();
+  fmt::print("problem        {}\n", problem.word());
+  fmt::print("batch          {} requests, {} query rows x {} heads, q_len {}\n", problem.batch(), problem.total_q(),
+             fields.heads, spread(fields.q_lens));
+  fmt::print("context        {} tokens in {} pages of {}, kv_len {}\n", problem.total_kv(), problem.total_pages(),
+             fields.page_size, spread(fields.kv_lens));
+  fmt::print("types          q {}, kv {}, out bf16, lse f32; sm_scale {}, q_scale {}, kv_scale {}\n",
+             name_of(layout.q_type()), name_of(layout.kv_type()), fields.sm_scale, fields.q_scale, fields.kv_scale);
+  fmt::print("bytes          {} (KV once, q, out, lse)\n", cost.bytes);
+  fmt::print("flops          {} (2 x rows x heads x (576 + 512) x visible tokens)\n", cost.flops);
+  if (cost.bytes > 0) {
+    fmt::print("intensity      {:.1f} flop/byte\n", static_cast<double>(cost.flops) / static_cast<double>(cost.bytes));
+  }
+  print_bounds(problem, cost);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, CommandContext&) {
+  const auto word = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("explain", "What a problem costs: bytes, flops, predicted bound");
+  command->add_option("problem", *word, "Problem word")->required();
+  command->callback([word] { Problem::parse(*word).visit([](const auto& problem) { explain(problem); }); });
+}
+
+}  // namespace mla::harness

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "harness/cli/cli.hpp"
+#include "harness/cli/selection_options.hpp"
+#include "harness/problem/field.hpp"
+#include "harness/runner/run.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+void dry_run(const RunOptions& options, const ProviderList& providers) {
+  std::size_t cases = 0;
+  const std::vector<PlannedProblem> planned = list_cases(options.selection, providers);
+  for (const PlannedProblem& plan : planned) cases += plan.providers.size();
+  fmt::print("{} problems, {} cases: all inputs are valid, nothing was run\n", planned.size(), cases);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, CommandContext& context) {
+  struct Arguments {
+    RunOptions options;
+    std::string seed;
+    std::string shard = "1/1";
+    bool dry = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  RunOptions& options = arguments->options;
+  CLI::App* command = app.add_subcommand("run", "Run suites or single problems: check, measure, report");
+  add_selection_options(*command, options.selection);
+  CLI::Option* seed = command->add_option("--seed", arguments->seed, "Seed for every problem whose word names none");
+  command->add_option("--shard", arguments->shard, "Run part i of n, as i/n; `merge` puts the reports together");
+  command
+      ->add_option("--mode", options.mode,
+                   "C: check. P: check once, then measure. CP: check fully (repeats, canaries), then measure [CP]")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, RunMode>{
+          {"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}}));
+  command->add_option("--out", options.out, "Report file (JSON); kept up to date as FILE's .jsonl while running");
+  command->add_option("--junit", options.junit, "JUnit XML file");
+  command->add_flag("--resume", options.resume, "Continue the interrupted run that --out belongs to");
+  command->add_option("--timeout", options.timeout_seconds, "Seconds a case may take, 0 for no limit [120]")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--isolate,!--no-isolate", options.isolate,
+                    "Each case in a process of its own [on]; --no-isolate is for a debugger");
+  command->add_flag("--dry-run", arguments->dry, "Validate the inputs and count the cases; run nothing");
+  command
+      ->add_option("--progress", options.progress, "auto: one line on a terminal. always: a line a case. never [auto]")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ProgressMode>{
+          {"auto", ProgressMode::automatic}, {"always", ProgressMode::always}, {"never", ProgressMode::never}}));
+  command->callback([arguments, seed, &context] {
+    RunOptions& chosen = arguments->options;
+    if (seed->count() > 0) chosen.selection.seed = parse_unsigned("--seed", arguments->seed);
+    chosen.selection.shard = parse_shard(arguments->shard);
+    chosen.argv = context.argv;
+    if (chosen.resume && chosen.out.empty()) throw UsageError("--resume", "", "--out FILE says which run to continue");
+    if (arguments->dry) {
+      dry_run(chosen, context.providers);
+      return;
+    }
+    context.result = run(chosen, context.providers);
+  });
+}
+
+}  // namespace mla::harness
