@@ -4,9 +4,10 @@
 //   parallel(count, f)                 f(i) for every i of [0, count), in any order
 //   rows(count, width, f)              f(r, i) for every r of [0, count) and i of [0, width(r)), in any order
 //   maxima(rows, width, f, out)        out[r] = largest of f(r, i), i of [0, width), each field by itself; 0 for none
-//   scan(count, value, store)          store(i, sum of value(k), k < i) for every i; returns the sum of all
+//   scan(count, value, store)          store(i, running, total) for every i: running is the total of value(k), k < i;
+//                                      returns the total of all
 //
-// Sums and maxima are of integers, so that no order of execution and no number of lanes can change a bit of the plan.
+// Totals are of integers, so that no order of execution and no number of lanes can change a bit of the plan.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,25 @@
 
 namespace mla::plan {
 
-/// What one scan adds up; the two scans of the planner use different fields. No initialisers: it lives in shared
-/// memory.
-struct Sums {
-  std::int64_t line;
-  std::int32_t count;
-  std::int32_t slots;
-  std::int32_t reductions;
-  std::int32_t busy;
+/// What a scan adds up, and what it takes the largest of. No initialisers: it lives in shared memory. Its two uses in
+/// the planner fill different fields; all are non-negative.
+struct Totals {
+  std::int64_t line;        // sum
+  std::int64_t largest;     // maximum
+  std::int32_t count;       // sum
+  std::int32_t slots;       // sum
+  std::int32_t reductions;  // sum
+  std::int32_t busy;        // sum
+  std::int32_t refused;     // maximum
 
-  constexpr Sums& operator+=(const Sums& other) {
+  constexpr Totals& operator+=(const Totals& other) {
     line += other.line;
+    largest = other.largest > largest ? other.largest : largest;
     count += other.count;
     slots += other.slots;
     reductions += other.reductions;
     busy += other.busy;
+    refused = other.refused > refused ? other.refused : refused;
     return *this;
   }
 };
@@ -70,14 +75,17 @@ struct SerialLanes {
   }
 
   template <class Value, class Store>
-  MLA_HOST_DEVICE Sums scan(std::int32_t count, Value value, Store store) {
-    Sums sum{};
+  MLA_HOST_DEVICE Totals scan(std::int32_t count, Value value, Store store) {
+    Totals total{};
+    for (std::int32_t i = 0; i < count; ++i) total += value(i);
+    Totals running{};
     for (std::int32_t i = 0; i < count; ++i) {
-      const Sums mine = value(i);
-      store(i, sum);
-      sum += mine;
+      // Before store: it may overwrite what value reads.
+      const Totals mine = value(i);
+      store(i, running, total);
+      running += mine;
     }
-    return sum;
+    return total;
   }
 };
 
@@ -85,13 +93,18 @@ struct SerialLanes {
 /// and `Group::barrier()`, which every lane reaches. `Shared` lives in memory that the workgroup shares.
 template <class Group, std::int32_t kLanes>
 class GroupLanes {
+  // Partial results are joined in two steps, by the first lane of each team and then over the teams: three barriers,
+  // where a tree over all lanes takes one or two a level, and barriers are most of the time of a plan of a small batch.
+  static constexpr std::int32_t kTeam = 16;
+  static constexpr std::int32_t kTeams = (kLanes + kTeam - 1) / kTeam;
+
  public:
   struct Shared {
     union {
-      Sums sums[kLanes];
+      Totals totals[kLanes];
       Maxima maxima[kLanes];
     };
-    Sums total;
+    Totals team_totals[kTeams];
   };
 
   MLA_HOST_DEVICE explicit GroupLanes(Shared& shared) : shared_(shared) {}
@@ -115,7 +128,7 @@ class GroupLanes {
 
   template <class Function>
   MLA_HOST_DEVICE void maxima(std::int32_t rows, std::int32_t width, Function f, Maxima* out) {
-    const std::int32_t sharers = lanes_a_row(rows);
+    const std::int32_t sharers = smaller(lanes_a_row(rows), width > 0 ? width : 1);
     const std::int32_t at_once = kLanes / sharers;
     const std::int32_t sharer = lane() % sharers;
     for (std::int32_t first = 0; first < rows; first += at_once) {
@@ -125,33 +138,51 @@ class GroupLanes {
       for (std::int32_t i = active ? sharer : width; i < width; i += sharers) largest.join(f(r, i));
       shared_.maxima[lane()] = largest;
       Group::barrier();
-      for (std::int32_t distance = half_of_next_power_of_two(sharers); distance > 0; distance /= 2) {
-        if (active && sharer < distance && sharer + distance < sharers) {
-          shared_.maxima[lane()].join(shared_.maxima[lane() + distance]);
-        }
-        Group::barrier();
+      if (active && sharer % kTeam == 0) {
+        const std::int32_t end = smaller(sharer + kTeam, sharers);
+        for (std::int32_t i = sharer + 1; i < end; ++i) largest.join(shared_.maxima[lane() + i - sharer]);
+        shared_.maxima[lane()] = largest;
       }
-      if (active && sharer == 0) out[r] = shared_.maxima[lane()];
+      Group::barrier();
+      if (active && sharer == 0) {
+        for (std::int32_t i = kTeam; i < sharers; i += kTeam) largest.join(shared_.maxima[lane() + i]);
+        out[r] = largest;
+      }
       Group::barrier();
     }
   }
 
   template <class Value, class Store>
-  MLA_HOST_DEVICE Sums scan(std::int32_t count, Value value, Store store) {
+  MLA_HOST_DEVICE Totals scan(std::int32_t count, Value value, Store store) {
     const std::int32_t chunk = (count + kLanes - 1) / kLanes;
     const std::int32_t begin = smaller(lane() * chunk, count);
     const std::int32_t end = smaller(begin + chunk, count);
-    Sums mine{};
+    Totals mine{};
     for (std::int32_t i = begin; i < end; ++i) mine += value(i);
-    Sums running = exclusive_sum(mine, smaller(count, kLanes));
+    shared_.totals[lane()] = mine;
+    Group::barrier();
+    const std::int32_t team = lane() / kTeam;
+    if (lane() % kTeam == 0) {
+      for (std::int32_t i = lane() + 1; i < smaller(lane() + kTeam, kLanes); ++i) mine += shared_.totals[i];
+      shared_.team_totals[team] = mine;
+    }
+    Group::barrier();
+    const std::int32_t teams = (smaller(count, kLanes) + kTeam - 1) / kTeam;
+    Totals running{};
+    Totals total{};
+    for (std::int32_t i = 0; i < teams; ++i) {
+      if (i == team) running = total;
+      total += shared_.team_totals[i];
+    }
+    for (std::int32_t i = team * kTeam; begin < end && i < lane(); ++i) running += shared_.totals[i];
     for (std::int32_t i = begin; i < end; ++i) {
       // Before store: it may overwrite what value reads.
-      const Sums next = value(i);
-      store(i, running);
+      const Totals next = value(i);
+      store(i, running, total);
       running += next;
     }
     Group::barrier();
-    return shared_.total;
+    return total;
   }
 
  private:
@@ -161,31 +192,6 @@ class GroupLanes {
 
   MLA_HOST_DEVICE static constexpr std::int32_t lanes_a_row(std::int32_t rows) {
     return rows >= kLanes || rows < 1 ? 1 : kLanes / rows;
-  }
-
-  MLA_HOST_DEVICE static constexpr std::int32_t half_of_next_power_of_two(std::int32_t n) {
-    std::int32_t power = 1;
-    while (power < n) power *= 2;
-    return power / 2;
-  }
-
-  // Sum of the values of the lanes before this one; the sum of all goes to shared_.total. Lanes at or after `active`
-  // must hold zero: what they would add is skipped.
-  MLA_HOST_DEVICE Sums exclusive_sum(const Sums& mine, std::int32_t active) {
-    shared_.sums[lane()] = mine;
-    Group::barrier();
-    for (std::int32_t distance = 1; distance < active; distance *= 2) {
-      Sums other{};
-      if (lane() >= distance && lane() < active) other = shared_.sums[lane() - distance];
-      Group::barrier();
-      if (lane() < active) shared_.sums[lane()] += other;
-      Group::barrier();
-    }
-    Sums before{};
-    if (lane() > 0 && lane() <= active) before = shared_.sums[lane() - 1];
-    if (lane() == 0) shared_.total = active > 0 ? shared_.sums[active - 1] : Sums{};
-    Group::barrier();
-    return before;
   }
 
   Shared& shared_;

@@ -46,12 +46,10 @@ inline constexpr std::int32_t kCandidates = kEqualCandidates + kWholeCandidates 
 /// What the lanes share apart from the workspace.
 struct State {
   Candidate candidates[kCandidates];
-  Maxima costs[kCandidates];  // busiest worker, largest number of splits
-  Maxima extreme;             // result of a search over one row
-  Maxima splits;              // largest number of splits of the plan
-  std::int64_t cuts_limit;    // cost of the busiest worker, which removing cuts must not raise
-  std::int64_t equal_makespan;
-  Candidate chosen;
+  std::int32_t allowed[kCandidates];  // candidates that may be chosen, in their order
+  std::int32_t num_allowed;
+  Maxima costs[kCandidates];  // of allowed candidates: busiest worker, largest number of splits
+  Maxima best;                // result of a search for one best
 };
 
 MLA_HOST_DEVICE constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
@@ -68,6 +66,13 @@ MLA_HOST_DEVICE constexpr bool before(const PlanCut& a, const PlanCut& b) {
 }
 MLA_HOST_DEVICE constexpr bool same(const PlanCut& a, const PlanCut& b) {
   return a.tile == b.tile && a.block == b.block;
+}
+
+/// Of a power of two. Not std::countr_zero: compiled for a device by nvcc it gives a wrong answer without a word.
+MLA_HOST_DEVICE constexpr std::int32_t log2_of(std::int32_t value) {
+  std::int32_t exponent = 0;
+  while ((1 << exponent) < value) ++exponent;
+  return exponent;
 }
 
 /// The makespan that a busiest worker and a number of splits amount to.
@@ -113,6 +118,7 @@ class Line {
   MLA_HOST_DEVICE constexpr Line(const PlanProblem& problem, const std::int64_t* starts, std::int32_t tiles)
       : cost_(problem.cost),
         tokens_(problem.tile.tokens),
+        shift_(log2_of(problem.tile.tokens)),
         workers_(problem.num_workers),
         starts_(starts),
         tiles_(tiles) {}
@@ -121,7 +127,7 @@ class Line {
   MLA_HOST_DEVICE constexpr std::int64_t length() const { return starts_[tiles_]; }
   /// Steps of a tile: whole ones, the last may be partly masked.
   MLA_HOST_DEVICE constexpr std::int64_t blocks(std::int32_t tile) const {
-    return (starts_[tile + 1] - starts_[tile] - cost_.work) / tokens_;
+    return (starts_[tile + 1] - starts_[tile] - cost_.work) >> shift_;
   }
 
   /// Where `candidate` begins worker `worker`'s part.
@@ -163,15 +169,10 @@ class Line {
       const std::int64_t last = (starts_[end.tile + 1] - tokens_ / 2 - 1) / candidate.step;
       return smaller(last, workers_ - 1) - worker + 1;
     }
-    std::int64_t pieces = 2;
-    PlanCut previous = end;
-    for (std::int32_t next = worker + 2; next < workers_; ++next) {
-      const PlanCut following = cut(candidate, next);
-      if (following.tile != end.tile) break;
-      if (!same(following, previous)) ++pieces;
-      previous = following;
-    }
-    return pieces;
+    const std::int64_t count = candidate.step * tiles_;
+    if (count <= workers_) return smaller(candidate.step, blocks(end.tile));
+    const std::int64_t last = ((end.tile + 1) * candidate.step * workers_ - 1) / count;
+    return smaller(last, workers_ - 1) - worker + 1;
   }
 
  private:
@@ -195,7 +196,7 @@ class Line {
     const std::int32_t tile = tile_at(position);
     const std::int64_t offset = position - starts_[tile] - cost_.work;
     if (offset <= 0) return {tile, 0};
-    const std::int64_t block = (offset + tokens_ / 2) / tokens_;
+    const std::int64_t block = (offset + tokens_ / 2) >> shift_;
     if (block >= blocks(tile)) return {tile + 1, 0};
     return {tile, static_cast<std::int32_t>(block)};
   }
@@ -215,7 +216,8 @@ class Line {
   }
 
   CostModel cost_;
-  std::int32_t tokens_;
+  std::int32_t tokens_;  // a power of two
+  std::int32_t shift_;   // its logarithm: a 64-bit division takes a device a hundred cycles
   std::int32_t workers_;
   const std::int64_t* starts_;  // [tiles + 1]
   std::int32_t tiles_;
@@ -229,23 +231,29 @@ class Planner {
       : problem_(problem), plan_(plan), lanes_(lanes), state_(state) {}
 
   MLA_HOST_DEVICE void run() {
-    if (refused()) return;
-    const std::int32_t tiles = lay_out_tiles();
-    const Line line(problem_, plan_.line, tiles);
-    choose_candidate(line);
-    lanes_.parallel(workers() + 1, [&](std::int32_t w) { plan_.cuts[w] = line.cut(state_.chosen, w); });
+    const Totals tiles = lay_out_tiles();
+    if (tiles.refused > 0) return;
+    const Line line(problem_, plan_.line, tiles.count);
+    const Choice choice = choose(line, tiles.largest);
+    lanes_.parallel(workers() + 1, [&](std::int32_t w) { plan_.cuts[w] = line.cut(choice.candidate, w); });
     // A removed cut lowers one worker's cost, which may allow another removal: the second round finds most of these.
-    for (int round = 0; round < 2; ++round) {
-      remove_cuts(line, 1);
-      remove_cuts(line, 2);
+    for (int round = 0; round < 2 && choice.splits > 1; ++round) {
+      remove_cuts(line, choice.busiest, 1);
+      remove_cuts(line, choice.busiest, 2);
     }
-    const Sums sums = number_works(line);
-    write_works(line);
-    write_reductions(sums);
-    write_header(line, sums);
+    const Totals works = number_works(line);
+    const std::int32_t splits = works.reductions > 0 ? count_splits() : 1;
+    write_works(line, header_of(tiles, works, splits, choice.equal_makespan));
   }
 
  private:
+  struct Choice {
+    Candidate candidate;
+    std::int64_t busiest;
+    std::int64_t splits;
+    std::int64_t equal_makespan;
+  };
+
   MLA_HOST_DEVICE std::int32_t workers() const { return problem_.num_workers; }
   MLA_HOST_DEVICE std::int32_t batch() const { return problem_.batch.batch; }
 
@@ -263,105 +271,100 @@ class Planner {
     return fits ? PlanError::none : PlanError::kv_length;
   }
 
-  // An array that breaks the limits would lead out of the workspace: nothing is planned then, and the header says why.
-  MLA_HOST_DEVICE bool refused() {
-    if (batch() < 0 || batch() > problem_.max_batch) {
-      write_empty(PlanError::batch, -1);
-      return true;
-    }
-    lanes_.maxima(
-        1, batch(),
-        [&](std::int32_t, std::int32_t b) {
-          const bool bad = error_of(b) != PlanError::none;
-          return Maxima{bad ? batch() - b : 0, 0};
-        },
-        &state_.extreme);
-    if (state_.extreme.first == 0) return false;
-    const auto request = static_cast<std::int32_t>(batch() - state_.extreme.first);
-    write_empty(error_of(request), request);
-    return true;
-  }
-
-  MLA_HOST_DEVICE void write_empty(PlanError error, std::int32_t request) {
-    lanes_.parallel(workers() + 1, [&](std::int32_t w) {
-      plan_.work_indptr[w] = 0;
-      if (w > 0) return;
-      PlanHeader header;
-      header.error = error;
-      header.error_request = request;
-      *plan_.header = header;
-    });
+  // Arrays that break the limits would lead out of the workspace: nothing is planned then, and the header says why.
+  MLA_HOST_DEVICE void refuse(PlanError error, std::int32_t request) {
+    for (std::int32_t w = 0; w <= workers(); ++w) plan_.work_indptr[w] = 0;
+    PlanHeader header;
+    header.error = error;
+    header.error_request = request;
+    *plan_.header = header;
   }
 
   MLA_HOST_DEVICE std::int64_t line_length(const Request& request, std::int32_t tile) const {
-    return problem_.cost.work + divide_up(request.kv_end(tile), problem_.tile.tokens) * problem_.tile.tokens;
+    const std::int64_t step = problem_.tile.tokens;
+    return problem_.cost.work + ((request.kv_end(tile) + step - 1) & -step);
   }
 
-  MLA_HOST_DEVICE std::int32_t lay_out_tiles() {
-    const Sums sums = lanes_.scan(
-        batch(),
-        [&](std::int32_t b) {
-          const Request request(problem_, b);
-          Sums sum{};
-          sum.count = request.tiles();
-          for (std::int32_t t = 0; t < sum.count; ++t) sum.line += line_length(request, t);
-          return sum;
-        },
-        [&](std::int32_t b, Sums start) {
-          const Request request(problem_, b);
-          plan_.tile_indptr[b] = start.count;
-          for (std::int32_t t = 0; t < request.tiles(); ++t) {
-            plan_.tile_request[start.count + t] = b;
-            plan_.line[start.count + t] = start.line;
-            start.line += line_length(request, t);
-          }
-        });
-    lanes_.parallel(1, [&](std::int32_t) {
-      plan_.tile_indptr[batch()] = sums.count;
-      plan_.line[sums.count] = sums.line;
+  // Totals::refused is above zero where the plan is: larger for earlier requests, so that the first one is reported.
+  MLA_HOST_DEVICE Totals lay_out_tiles() {
+    if (batch() < 0 || batch() > problem_.max_batch) {
+      lanes_.parallel(1, [&](std::int32_t) { refuse(PlanError::batch, -1); });
+      Totals refusal{};
+      refusal.refused = 1;
+      return refusal;
+    }
+    // A batch of none still has the end of its line to write.
+    const auto tiles_of = [&](std::int32_t b) {
+      Totals sum{};
+      if (b >= batch()) return sum;
+      if (error_of(b) != PlanError::none) {
+        sum.refused = batch() - b;
+        return sum;
+      }
+      const Request request(problem_, b);
+      sum.count = request.tiles();
+      for (std::int32_t t = 0; t < sum.count; ++t) {
+        const std::int64_t length = line_length(request, t);
+        sum.line += length;
+        sum.largest = larger(sum.largest, length);
+      }
+      return sum;
+    };
+    return lanes_.scan(batch() + 1, tiles_of, [&](std::int32_t b, Totals start, const Totals& total) {
+      if (total.refused > 0) {
+        const std::int32_t first = batch() - total.refused;
+        if (b == first) refuse(error_of(b), b);
+        return;
+      }
+      plan_.tile_indptr[b] = start.count;
+      plan_.line[start.count] = start.line;
+      if (b >= batch()) return;
+      const Request request(problem_, b);
+      for (std::int32_t t = 0; t < request.tiles(); ++t) {
+        plan_.tile_request[start.count + t] = b;
+        plan_.line[start.count + t] = start.line;
+        start.line += line_length(request, t);
+      }
     });
-    return sums.count;
   }
 
   MLA_HOST_DEVICE std::int64_t most_splits() const {
     return problem_.split_limit > 0 ? problem_.split_limit : workers();
   }
 
-  MLA_HOST_DEVICE std::int64_t largest_tile(const Line& line) {
-    lanes_.maxima(
-        1, line.tiles(),
-        [&](std::int32_t, std::int32_t t) {
-          return Maxima{line.blocks(t), 0};
-        },
-        &state_.extreme);
-    return state_.extreme.first;
-  }
-
   /// The makespan of `pieces` equal pieces a tile where no worker gets two: the largest tile, of `largest` steps,
   /// decides.
-  MLA_HOST_DEVICE std::int64_t equal_makespan(std::int64_t pieces, std::int64_t largest) const {
+  MLA_HOST_DEVICE std::int64_t one_wave_makespan(std::int64_t pieces, std::int64_t largest) const {
     const std::int64_t splits = smaller(pieces, larger(largest, 1));
     const std::int64_t busiest = problem_.cost.work + (splits > 1 ? problem_.cost.partial : 0) +
                                  divide_up(largest, pieces) * problem_.tile.tokens;
     return makespan(problem_.cost, busiest, splits);
   }
 
+  // A maximum of one integer that ranks by makespan, the smallest first, and then by `order`, the smallest first.
+  static constexpr std::int64_t kAboveAnyMakespan = std::int64_t{1} << 48;
+  static constexpr std::int64_t kAboveAnyOrder = kMaxWorkers + 1;
+  MLA_HOST_DEVICE static constexpr std::int64_t rank(std::int64_t makespan, std::int64_t order) {
+    return (kAboveAnyMakespan - makespan) * kAboveAnyOrder + (kAboveAnyOrder - 1 - order);
+  }
+  MLA_HOST_DEVICE static constexpr std::int64_t order_of(std::int64_t rank) {
+    return kAboveAnyOrder - 1 - rank % kAboveAnyOrder;
+  }
+  MLA_HOST_DEVICE static constexpr std::int64_t makespan_of(std::int64_t rank) {
+    return kAboveAnyMakespan - rank / kAboveAnyOrder;
+  }
+
   /// The best such number of pieces; the smallest of equals.
   MLA_HOST_DEVICE std::int64_t best_equal_split(const Line& line, std::int64_t largest) {
     const auto choices = static_cast<std::int32_t>(smaller(workers() / larger(line.tiles(), 1), most_splits()));
     if (choices < 2 || largest < 2) return 1;
-    // The smallest as a maximum of one integer that ranks by makespan first and then by the number of pieces.
-    constexpr std::int64_t kAboveAnyMakespan = std::int64_t{1} << 48;
-    constexpr std::int64_t kAboveAnyCount = kMaxWorkers + 1;
     lanes_.maxima(
         1, choices,
         [&](std::int32_t, std::int32_t i) {
-          const std::int64_t pieces = i + 1;
-          const std::int64_t rank = kAboveAnyMakespan - equal_makespan(pieces, largest);
-          return Maxima{rank * kAboveAnyCount + (kAboveAnyCount - 1 - pieces), 0};
+          return Maxima{rank(one_wave_makespan(i + 1, largest), i + 1), 0};
         },
-        &state_.extreme);
-    return kAboveAnyCount - 1 - state_.extreme.first % kAboveAnyCount;
+        &state_.best);
+    return order_of(state_.best.first);
   }
 
   /// A makespan that some candidate reaches: it bounds the pieces that are still worth a look.
@@ -371,7 +374,7 @@ class Planner {
     const std::int64_t pieces = (cost.work + largest * problem_.tile.tokens) / step + 2;
     const std::int64_t busiest = step + cost.work + 2 * static_cast<std::int64_t>(cost.partial) + problem_.tile.tokens;
     const std::int64_t even = pieces <= most_splits() ? makespan(cost, busiest, pieces) : INT64_MAX;
-    return line.tiles() > workers() ? even : smaller(even, equal_makespan(best_equal, largest));
+    return line.tiles() > workers() ? even : smaller(even, one_wave_makespan(best_equal, largest));
   }
 
   MLA_HOST_DEVICE std::int64_t mean_length(const Line& line) const {
@@ -391,7 +394,8 @@ class Planner {
     if (index < kEqualCandidates) {
       const std::int64_t first_to_fill = divide_up(workers(), larger(tiles, 1));
       const std::int64_t pieces = index == 0 ? 1 : (index == 1 ? best_equal : first_to_fill);
-      return {Family::equal, pieces, pieces <= most_splits() && (index == 0 || pieces > 1) && tiles > 0};
+      // Pieces smaller than a step do not exist: more of them than the largest tile has steps never pay.
+      return {Family::equal, pieces, index == 0 || (pieces > 1 && pieces <= most_splits() && pieces <= largest)};
     }
     index -= kEqualCandidates;
     if (index < kWholeCandidates) return {Family::whole, mean_length(line) * (16 + index) / 16, tiles > workers()};
@@ -400,52 +404,57 @@ class Planner {
     // The first worker's cost is its length but for the move of the cut, at most back over a tile's fixed part.
     const bool within = step - larger(problem_.cost.work, problem_.tile.tokens) <= bound;
     const bool repeated = index > 0 && step == even_step(index - 1, line, largest);
-    return {Family::even, step, most_splits() > 1 && workers() > 1 && tiles > 0 && !repeated && (within || index == 0)};
+    return {Family::even, step, most_splits() > 1 && workers() > 1 && !repeated && (within || index == 0)};
   }
 
-  MLA_HOST_DEVICE void choose_candidate(const Line& line) {
-    const std::int64_t largest = largest_tile(line);
+  // Lists the candidates that may be chosen, those that split nothing first and then the larger pieces: the first of
+  // equals wins.
+  MLA_HOST_DEVICE void list_candidates(const Line& line, std::int64_t largest) {
     const std::int64_t best_equal = best_equal_split(line, largest);
     const std::int64_t bound = upper_bound(line, best_equal, largest);
-    lanes_.parallel(kCandidates,
-                    [&](std::int32_t c) { state_.candidates[c] = candidate(c, line, best_equal, largest, bound); });
+    lanes_.parallel(kCandidates, [&](std::int32_t c) {
+      const std::int32_t from_the_end = kCandidates - 1 - (c - kEqualCandidates - kWholeCandidates);
+      const std::int32_t index = c < kEqualCandidates + kWholeCandidates ? c : from_the_end;
+      state_.candidates[c] = candidate(index, line, best_equal, largest, bound);
+    });
+    lanes_.parallel(kCandidates, [&](std::int32_t c) {
+      std::int32_t place = 0;
+      for (std::int32_t i = 0; i < c; ++i) place += state_.candidates[i].allowed ? 1 : 0;
+      if (state_.candidates[c].allowed) state_.allowed[place] = c;
+      if (c == kCandidates - 1) state_.num_allowed = place + (state_.candidates[c].allowed ? 1 : 0);
+    });
+  }
+
+  MLA_HOST_DEVICE Choice choose(const Line& line, std::int64_t largest_length) {
+    if (line.tiles() == 0) return {{Family::equal, 1, true}, 0, 0, 0};
+    list_candidates(line, (largest_length - problem_.cost.work) / problem_.tile.tokens);
     lanes_.maxima(
-        kCandidates, workers(),
-        [&](std::int32_t c, std::int32_t w) {
-          const Candidate& candidate = state_.candidates[c];
-          if (!candidate.allowed) return Maxima{};
+        state_.num_allowed, workers(),
+        [&](std::int32_t i, std::int32_t w) {
+          const Candidate& candidate = state_.candidates[state_.allowed[i]];
           const PlanCut begin = line.cut(candidate, w);
           const PlanCut end = line.cut(candidate, w + 1);
           return Maxima{line.cost(begin, end), line.splits(candidate, w, begin, end)};
         },
         state_.costs);
-    lanes_.parallel(1, [&](std::int32_t) { pick(); });
-  }
-
-  // Candidates that split nothing come first and win ties; among the even ones, fewer and larger pieces do.
-  MLA_HOST_DEVICE void pick() {
-    std::int64_t best = -1;
-    state_.equal_makespan = 0;
-    state_.cuts_limit = 0;
-    state_.chosen = {Family::equal, 1, true};
-    for (std::int32_t i = 0; i < kCandidates; ++i) {
-      const std::int32_t c =
-          i < kEqualCandidates + kWholeCandidates ? i : kCandidates - 1 - (i - kEqualCandidates - kWholeCandidates);
-      if (!state_.candidates[c].allowed || state_.costs[c].second > most_splits()) continue;
-      const std::int64_t total = makespan(problem_.cost, state_.costs[c].first, state_.costs[c].second);
-      if (best < 0 || total < best) {
-        best = total;
-        state_.chosen = state_.candidates[c];
-        state_.cuts_limit = state_.costs[c].first;
-      }
-      if (c < kEqualCandidates) state_.equal_makespan = best;
-    }
+    lanes_.maxima(
+        1, state_.num_allowed,
+        [&](std::int32_t, std::int32_t i) {
+          const Maxima& costs = state_.costs[i];
+          if (costs.second > most_splits()) return Maxima{};
+          const std::int64_t found = rank(makespan(problem_.cost, costs.first, costs.second), i);
+          return Maxima{found, state_.candidates[state_.allowed[i]].family == Family::equal ? found : 0};
+        },
+        &state_.best);
+    const auto best = static_cast<std::int32_t>(order_of(state_.best.first));
+    return {state_.candidates[state_.allowed[best]], state_.costs[best].first, state_.costs[best].second,
+            makespan_of(state_.best.second)};
   }
 
   // Moves cuts w = first, first + 2, ... to the nearer or else the other end of their tile, where neither neighbouring
   // cut lies in the tile on that side and the worker that takes the rest over stays within the limit. Only every other
   // cut in one phase: the two workers that a move concerns are then no other move's.
-  MLA_HOST_DEVICE void remove_cuts(const Line& line, std::int32_t first) {
+  MLA_HOST_DEVICE void remove_cuts(const Line& line, std::int64_t limit, std::int32_t first) {
     lanes_.parallel((workers() - first + 1) / 2, [&](std::int32_t i) {
       const std::int32_t w = first + 2 * i;
       const PlanCut here = plan_.cuts[w];
@@ -454,9 +463,9 @@ class Planner {
       const PlanCut next = plan_.cuts[w + 1];
       const PlanCut end_of_tile{here.tile + 1, 0};
       const PlanCut start_of_tile{here.tile, 0};
-      if (!before(next, end_of_tile) && line.cost(previous, end_of_tile) <= state_.cuts_limit) {
+      if (!before(next, end_of_tile) && line.cost(previous, end_of_tile) <= limit) {
         plan_.cuts[w] = end_of_tile;
-      } else if (!before(start_of_tile, previous) && line.cost(start_of_tile, next) <= state_.cuts_limit) {
+      } else if (!before(start_of_tile, previous) && line.cost(start_of_tile, next) <= limit) {
         plan_.cuts[w] = start_of_tile;
       }
     });
@@ -467,36 +476,62 @@ class Planner {
     return end.block > 0 && (begin.tile < end.tile || begin.block == 0);
   }
 
-  MLA_HOST_DEVICE Sums number_works(const Line& line) {
+  // Slots and reductions are numbered along the line, so that the slots of a tile follow each other.
+  MLA_HOST_DEVICE Totals number_works(const Line& line) {
     const auto count = [&](std::int32_t w) {
       const PlanCut begin = plan_.cuts[w];
       const PlanCut end = plan_.cuts[w + 1];
-      Sums sum{};
+      Totals sum{};
       sum.line = line.cost(begin, end);
+      sum.largest = sum.line;
       sum.count = line.works(begin, end);
       sum.slots = line.partials(begin, end);
       sum.reductions = begins_split_tile(begin, end) ? 1 : 0;
       sum.busy = sum.count > 0 ? 1 : 0;
       return sum;
     };
-    const Sums sums = lanes_.scan(workers(), count, [&](std::int32_t w, const Sums& start) {
+    return lanes_.scan(workers(), count, [&](std::int32_t w, const Totals& start, const Totals& total) {
       plan_.work_indptr[w] = start.count;
       plan_.worker_slots[w] = start.slots;
+      if (w == 0) plan_.work_indptr[workers()] = total.count;
       const PlanCut begin = plan_.cuts[w];
       const PlanCut end = plan_.cuts[w + 1];
+      if (same(begin, end)) return;
+      std::int32_t slot = start.slots;
+      if (begin.block > 0) plan_.slot_reduction[slot++] = start.reductions - 1;
       if (!begins_split_tile(begin, end)) return;
-      Reduction reduction;
-      const Work tile = whole_tile(end.tile);
-      reduction.request = tile.request;
-      reduction.q_token = tile.q_token;
-      reduction.row_begin = tile.row_begin;
-      reduction.row_count = tile.row_count;
-      // Its first piece is the worker's last work; a partial at the worker's beginning is of another tile.
-      reduction.slot_begin = start.slots + (begin.block > 0 ? 1 : 0);
-      plan_.reductions[start.reductions] = reduction;
+      plan_.slot_reduction[slot] = start.reductions;
+      plan_.arrivals[start.reductions] = 0;
+      plan_.reductions[start.reductions] = reduction_of(end.tile, slot);
     });
-    lanes_.parallel(1, [&](std::int32_t) { plan_.work_indptr[workers()] = sums.count; });
-    return sums;
+  }
+
+  MLA_HOST_DEVICE Reduction reduction_of(std::int32_t tile, std::int32_t slot_begin) const {
+    const Work work = whole_tile(tile);
+    Reduction reduction;
+    reduction.request = work.request;
+    reduction.q_token = work.q_token;
+    reduction.row_begin = work.row_begin;
+    reduction.row_count = work.row_count;
+    reduction.slot_begin = slot_begin;
+    return reduction;
+  }
+
+  // A tile's last piece is its worker's first work: the distance of its slot from the first piece's counts the pieces.
+  // Returns the largest number of splits.
+  MLA_HOST_DEVICE std::int32_t count_splits() {
+    lanes_.maxima(
+        1, workers(),
+        [&](std::int32_t, std::int32_t w) {
+          const PlanCut begin = plan_.cuts[w];
+          if (begin.block == 0 || plan_.cuts[w + 1].tile == begin.tile) return Maxima{};
+          const std::int32_t slot = plan_.worker_slots[w];
+          Reduction& reduction = plan_.reductions[plan_.slot_reduction[slot]];
+          reduction.splits = slot - reduction.slot_begin + 1;
+          return Maxima{reduction.splits, 0};
+        },
+        &state_.best);
+    return static_cast<std::int32_t>(larger(state_.best.first, 1));
   }
 
   MLA_HOST_DEVICE Work whole_tile(std::int32_t tile) const {
@@ -513,10 +548,14 @@ class Planner {
     return work;
   }
 
-  MLA_HOST_DEVICE void write_works(const Line& line) {
+  MLA_HOST_DEVICE void write_works(const Line& line, const PlanHeader& header) {
     lanes_.rows(
-        workers(), [&](std::int32_t w) { return line.works(plan_.cuts[w], plan_.cuts[w + 1]); },
+        workers() + 1, [&](std::int32_t w) { return w < workers() ? line.works(plan_.cuts[w], plan_.cuts[w + 1]) : 1; },
         [&](std::int32_t w, std::int32_t i) {
+          if (w == workers()) {
+            *plan_.header = header;
+            return;
+          }
           const PlanCut begin = plan_.cuts[w];
           const PlanCut end = plan_.cuts[w + 1];
           const std::int32_t tile = begin.tile + i;
@@ -532,42 +571,19 @@ class Planner {
         });
   }
 
-  // Slots are numbered along the line, so a reduction's end where the next one's begin.
-  MLA_HOST_DEVICE void write_reductions(const Sums& sums) {
-    lanes_.maxima(
-        1, sums.reductions,
-        [&](std::int32_t, std::int32_t r) {
-          const std::int32_t end = r + 1 < sums.reductions ? plan_.reductions[r + 1].slot_begin : sums.slots;
-          Reduction& reduction = plan_.reductions[r];
-          reduction.splits = end - reduction.slot_begin;
-          plan_.arrivals[r] = 0;
-          for (std::int32_t s = reduction.slot_begin; s < end; ++s) plan_.slot_reduction[s] = r;
-          return Maxima{reduction.splits, 0};
-        },
-        &state_.splits);
-  }
-
-  MLA_HOST_DEVICE void write_header(const Line& line, const Sums& sums) {
-    lanes_.maxima(
-        1, workers(),
-        [&](std::int32_t, std::int32_t w) {
-          return Maxima{line.cost(plan_.cuts[w], plan_.cuts[w + 1]), 0};
-        },
-        &state_.extreme);
-    lanes_.parallel(1, [&](std::int32_t) {
-      const std::int64_t splits = larger(state_.splits.first, line.tiles() > 0 ? 1 : 0);
-      PlanHeader header;
-      header.num_works = sums.count;
-      header.num_reductions = sums.reductions;
-      header.num_slots = sums.slots;
-      header.max_splits = static_cast<std::int32_t>(splits);
-      header.num_tiles = line.tiles();
-      header.busy_workers = sums.busy;
-      header.makespan = makespan(problem_.cost, state_.extreme.first, splits);
-      header.equal_split_makespan = state_.equal_makespan;
-      header.total_cost = sums.line;
-      *plan_.header = header;
-    });
+  MLA_HOST_DEVICE PlanHeader header_of(const Totals& tiles, const Totals& works, std::int32_t splits,
+                                       std::int64_t equal_makespan) const {
+    PlanHeader header;
+    header.num_works = works.count;
+    header.num_reductions = works.reductions;
+    header.num_slots = works.slots;
+    header.max_splits = tiles.count > 0 ? splits : 0;
+    header.num_tiles = tiles.count;
+    header.busy_workers = works.busy;
+    header.makespan = makespan(problem_.cost, works.largest, splits);
+    header.equal_split_makespan = equal_makespan;
+    header.total_cost = works.line;
+    return header;
   }
 
   const PlanProblem& problem_;

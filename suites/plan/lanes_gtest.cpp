@@ -163,12 +163,18 @@ TEST(GroupLanes, ScanOfAnyLengthIsTheRunningSum) {
     Poisoned<Lanes::Shared> shared;
     FibreGroup::run(kLanes, 3, [&] {
       Lanes lanes(*shared);
-      const plan::Sums total = lanes.scan(
-          count,
-          [](std::int32_t i) {
-            return plan::Sums{i + 1, 1, 0, 0, 0};
-          },
-          [&](std::int32_t i, const plan::Sums& before) { found[i] = before.line; });
+      const auto value = [](std::int32_t i) {
+        plan::Totals mine{};
+        mine.line = i + 1;
+        mine.largest = i == 0 ? 1000 : i;
+        return mine;
+      };
+      const plan::Totals total =
+          lanes.scan(count, value, [&](std::int32_t i, const plan::Totals& before, const plan::Totals& all) {
+            found[i] = before.line;
+            ASSERT_EQ(before.largest, i == 0 ? 0 : 1000);
+            ASSERT_EQ(all.line, std::int64_t{count} * (count + 1) / 2);
+          });
       totals[FibreGroup::thread()] = total.line;
     });
     for (std::int32_t i = 0; i < count; ++i) ASSERT_EQ(found[i], std::int64_t{i} * (i + 1) / 2);
