@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/statistics/decision.hpp"
 #include "reports/statistics/median.hpp"
 
 namespace mla::reports {
@@ -24,44 +25,59 @@ Change classify(std::optional<Verdict> base, std::optional<Verdict> next) {
   return *base == *next ? Change::unchanged : Change::changed;
 }
 
-/// Logarithms of the medians of each launch, or, with too few launches, of all samples.
-std::vector<double> replicates(const Performance& performance, bool by_launch) {
+/// The logarithm of each launch's median.
+std::vector<double> launch_logs(const Performance& performance) {
+  std::vector<double> logs;
+  for (const auto& launch : performance.launch_samples_ns) logs.push_back(std::log(statistics::median(launch)));
+  return logs;
+}
+
+/// The logarithms of all samples, whichever launch they come from.
+std::vector<double> sample_logs(const Performance& performance) {
   std::vector<double> logs;
   for (const auto& launch : performance.launch_samples_ns) {
-    if (by_launch) {
-      logs.push_back(std::log(statistics::median(launch)));
-    } else {
-      for (const double ns : launch) logs.push_back(std::log(ns));
-    }
+    for (const double ns : launch) logs.push_back(std::log(ns));
   }
   return logs;
 }
 
+bool enough_launches(const Ratio& ratio) {
+  return std::min(ratio.base_launches, ratio.next_launches) >= kMinLaunches;
+}
+
+/// What can be said of one case by itself. With too few launches that is all there will be.
 Ratio ratio_of(const Performance& base, const Performance& next, const CompareOptions& options) {
-  const std::size_t launches = std::min(base.launch_samples_ns.size(), next.launch_samples_ns.size());
-  const bool by_launch = launches >= kMinLaunches;
-  const auto a = statistics::estimate_median(replicates(next, by_launch));
-  const auto b = statistics::estimate_median(replicates(base, by_launch));
-  const auto interval = statistics::difference_interval(a, b);
   Ratio ratio;
+  ratio.base_launches = base.launch_samples_ns.size();
+  ratio.next_launches = next.launch_samples_ns.size();
+  const bool by_launch = enough_launches(ratio);
+  const auto a = statistics::estimate_median(by_launch ? launch_logs(next) : sample_logs(next));
+  const auto b = statistics::estimate_median(by_launch ? launch_logs(base) : sample_logs(base));
+  const auto interval = statistics::difference_interval(a, b);
   ratio.estimate = std::exp(a.value - b.value);
   ratio.low = std::exp(interval.low);
   ratio.high = std::exp(interval.high);
   ratio.base_ns = std::exp(b.value);
   ratio.next_ns = std::exp(a.value);
-  ratio.base_launches = base.launch_samples_ns.size();
-  ratio.next_launches = next.launch_samples_ns.size();
   ratio.margin = std::max(options.margin, options.floor_ns / ratio.base_ns);
   if (!by_launch) ratio.margin = std::max(ratio.margin, kFewLaunchesMargin);
   return ratio;
 }
 
-Speed verdict_of(const Ratio& ratio) {
-  const double slower = 1 + ratio.margin;
-  if (ratio.low > slower) return Speed::regressed;
-  if (ratio.high < 1 / slower) return Speed::improved;
-  const bool enough = std::min(ratio.base_launches, ratio.next_launches) >= kMinLaunches;
-  return enough && ratio.high < slower && ratio.low > 1 / slower ? Speed::same : Speed::inconclusive;
+/// Samples of few launches: a verdict only where the change is beyond what one unlucky launch explains.
+Speed verdict_of_few(const Ratio& ratio) {
+  if (ratio.low > 1 + ratio.margin) return Speed::regressed;
+  return ratio.high < 1 / (1 + ratio.margin) ? Speed::improved : Speed::inconclusive;
+}
+
+Speed speed_of(statistics::Outcome outcome) {
+  switch (outcome) {
+    case statistics::Outcome::same: return Speed::same;
+    case statistics::Outcome::improved: return Speed::improved;
+    case statistics::Outcome::regressed: return Speed::regressed;
+    case statistics::Outcome::inconclusive: return Speed::inconclusive;
+  }
+  return Speed::inconclusive;
 }
 
 /// Why two measurements of one case must not be compared; empty where they may.
@@ -109,6 +125,8 @@ class Comparer {
     for (const Case& entry : base_.cases) {
       if (by_key.contains(entry.key)) add(&entry, nullptr);
     }
+    decide_speeds();
+    for (const CaseComparison& entry : result_.cases) count(entry);
     add_notes();
     return std::move(result_);
   }
@@ -132,7 +150,6 @@ class Comparer {
       note_kernels(*base, *next, entry);
       judge_speed(*base, *next, entry);
     }
-    count(entry);
     result_.cases.push_back(std::move(entry));
   }
 
@@ -147,7 +164,7 @@ class Comparer {
     entry.next_kernel = text(*next.kernel);
   }
 
-  void judge_speed(const Case& base, const Case& next, CaseComparison& entry) const {
+  void judge_speed(const Case& base, const Case& next, CaseComparison& entry) {
     if (!base.performance) return;
     if (!next.performance) {
       // A right result whose measurement vanished must not pass for a speed that was found unchanged.
@@ -159,7 +176,28 @@ class Comparer {
     }
     entry.note = same_machine_ ? objection(base, next) : "fingerprints differ";
     entry.ratio = ratio_of(*base.performance, *next.performance, result_.options);
-    entry.speed = entry.note.empty() ? verdict_of(*entry.ratio) : Speed::invalid;
+    if (!entry.note.empty()) {
+      entry.speed = Speed::invalid;
+    } else if (!enough_launches(*entry.ratio)) {
+      entry.speed = verdict_of_few(*entry.ratio);
+    } else {
+      effects_.push_back(statistics::unpaired_effect(launch_logs(*next.performance), launch_logs(*base.performance),
+                                                     std::log1p(entry.ratio->margin)));
+      place_of_effect_.push_back(result_.cases.size());
+    }
+  }
+
+  /// Cases with enough launches are decided together: they share their variance and their false alarms.
+  void decide_speeds() {
+    const std::vector<statistics::Decision> decisions = statistics::decide(effects_);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      CaseComparison& entry = result_.cases[place_of_effect_[i]];
+      entry.speed = speed_of(decisions[i].outcome);
+      entry.ratio->estimate = std::exp(effects_[i].estimate);
+      entry.ratio->low = std::exp(decisions[i].ci95.low);
+      entry.ratio->high = std::exp(decisions[i].ci95.high);
+      entry.ratio->detectable = std::expm1(decisions[i].detectable_change);
+    }
   }
 
   void count(const CaseComparison& entry) {
@@ -192,6 +230,8 @@ class Comparer {
   const Report& base_;
   const Report& next_;
   bool same_machine_;
+  std::vector<statistics::Effect> effects_;
+  std::vector<std::size_t> place_of_effect_;  // in result_.cases
   Comparison result_;
 };
 

@@ -33,6 +33,7 @@ Json case_json(const CaseComparison& entry) {
     json["ratio"] = {{"estimate", ratio->estimate},
                      {"ci95", {ratio->low, ratio->high}},
                      {"margin", ratio->margin},
+                     {"detectable", ratio->detectable ? Json(*ratio->detectable) : Json(nullptr)},
                      {"base_ns", ratio->base_ns},
                      {"new_ns", ratio->next_ns},
                      {"base_launches", ratio->base_launches},

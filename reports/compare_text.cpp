@@ -31,11 +31,12 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
                        {"base", Align::right},
                        {"new", Align::right},
                        {"launches", Align::right},
+                       {"detectable", Align::right},
                        {"note", Align::left},
                        {"kernel", Align::left}});
   for (std::size_t i = 0; i < std::min(section.cases.size(), kMaxRows); ++i) {
     const CaseComparison& entry = *section.cases[i];
-    std::vector<std::string> row(8);
+    std::vector<std::string> row(9);
     row[0] = fmt::format("{} @{}", entry.name, entry.provider);
     if (const auto& ratio = entry.ratio) {
       row[1] = detail::percent_text(ratio->estimate);
@@ -44,8 +45,12 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
       row[4] = detail::time_text(ratio->next_ns);
       row[5] = fmt::format("{}/{}", ratio->base_launches, ratio->next_launches);
     }
-    row[6] = entry.note;
-    row[7] = entry.kernel_changed ? "changed" : "";
+    // A silent pass on a noisy case must be visible as one.
+    if (entry.speed == Speed::inconclusive && entry.ratio && entry.ratio->detectable) {
+      row[6] = fmt::format("{:.1f} %", 100 * *entry.ratio->detectable);
+    }
+    row[7] = entry.note;
+    row[8] = entry.kernel_changed ? "changed" : "";
     table.add(std::move(row));
   }
   return table.text(style.columns, false);

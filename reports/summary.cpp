@@ -60,16 +60,33 @@ std::map<std::string, const ProviderRatio*> ratios_by_key(const Report& report) 
   return ratios;
 }
 
+/// Unit of a column of rates. A CPU's rates in units of a GPU's would be all zeros: the largest value chooses.
+struct RateUnit {
+  std::string_view name;
+  double per_tera;  // what a rate in 10^12 a second is multiplied by
+};
+
+RateUnit unit_of(const Report& report, double Performance::*rate, std::string_view tera, std::string_view giga) {
+  double most = 0;
+  for (const Case& entry : report.cases) {
+    if (entry.performance) most = std::max(most, (*entry.performance).*rate);
+  }
+  return most > 0 && most < 0.5 ? RateUnit{giga, 1e3} : RateUnit{tera, 1};
+}
+
 std::string table(const Report& report, const SummaryStyle& style) {
+  const RateUnit bandwidth = unit_of(report, &Performance::tb_per_s, "TB/s", "GB/s");
+  const RateUnit rate = unit_of(report, &Performance::tflop_per_s, "TFLOP/s", "GFLOP/s");
+  // What a reader misses least comes last: narrow terminals lose the last columns.
   detail::Table table({{"case", detail::Align::left},
                        {"provider", detail::Align::left},
                        {"verdict", detail::Align::left},
                        {"median", detail::Align::right},
-                       {"TB/s", detail::Align::right},
-                       {"TFLOP/s", detail::Align::right},
+                       {"speed-up", detail::Align::left},
+                       {std::string(bandwidth.name), detail::Align::right},
+                       {std::string(rate.name), detail::Align::right},
                        {"ceiling", detail::Align::right},
-                       {"error/bound", detail::Align::right},
-                       {"speed-up", detail::Align::left}});
+                       {"err/bound", detail::Align::right}});
   const Names names(report);
   const auto ratios = ratios_by_key(report);
   std::string_view previous;
@@ -85,13 +102,13 @@ std::string table(const Report& report, const SummaryStyle& style) {
     row.resize(9);
     if (const auto& p = entry->performance) {
       row[3] = detail::time_text(p->median_ns);
-      row[4] = detail::number_text(p->tb_per_s);
-      row[5] = detail::number_text(p->tflop_per_s);
-      if (p->ceiling) row[6] = fmt::format("{:.0f} % {}", p->ceiling->percent, p->ceiling->bound.substr(0, 3));
+      row[5] = detail::number_text(p->tb_per_s * bandwidth.per_tera);
+      row[6] = detail::number_text(p->tflop_per_s * rate.per_tera);
+      if (p->ceiling) row[7] = fmt::format("{:.0f} %", p->ceiling->percent);
     }
-    if (const auto ratio = entry->worst_ratio()) row[7] = detail::number_text(*ratio);
+    if (const auto ratio = entry->worst_ratio()) row[8] = detail::number_text(*ratio);
     if (const auto at = ratios.find(entry->key); at != ratios.end()) {
-      row[8] = fmt::format("{}x {}", detail::number_text(at->second->speedup), at->second->baseline);
+      row[4] = fmt::format("{}x {}", detail::number_text(at->second->speedup), at->second->baseline);
     }
     table.add(std::move(row), ink_of(entry->verdict), /*inked_column=*/2);
   }

@@ -1,0 +1,113 @@
+#include "reports/statistics/decision.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <boost/math/distributions/students_t.hpp>
+
+#include "reports/statistics/multiplicity.hpp"
+#include "reports/statistics/robust.hpp"
+
+namespace mla::reports::statistics {
+namespace {
+
+using StudentsT = boost::math::students_t_distribution<double>;
+
+/// Launches that agree to the last bit (a coarse clock) must not make a standard error of zero. A thousandth of a
+/// percent is far below every margin.
+constexpr double kMinSd = 1e-5;
+
+double mean_of(std::span<const double> sample) {
+  return std::accumulate(sample.begin(), sample.end(), 0.0) / static_cast<double>(sample.size());
+}
+
+double sum_of_squares(std::span<const double> sample, double mean) {
+  return std::accumulate(sample.begin(), sample.end(), 0.0,
+                         [mean](double sum, double value) { return sum + (value - mean) * (value - mean); });
+}
+
+/// A case's standard deviation drawn towards that of all cases, and the degrees of freedom that this gains.
+struct Moderated {
+  double sd;
+  double degrees;
+};
+
+Moderated moderate(const Effect& effect, double common_sd, double shared_degrees) {
+  const double degrees = effect.degrees + shared_degrees;
+  const double variance = (shared_degrees * common_sd * common_sd + effect.degrees * effect.sd * effect.sd) / degrees;
+  return {std::max(std::sqrt(variance), kMinSd), degrees};
+}
+
+double common_sd(std::span<const Effect> effects) {
+  std::vector<double> sds;
+  for (const Effect& effect : effects) sds.push_back(effect.sd);
+  return sds.empty() ? 0 : median(std::move(sds));
+}
+
+Decision test(const Effect& effect, const Moderated& moderated) {
+  const double error = moderated.sd * effect.error_per_sd;
+  const StudentsT t(moderated.degrees);
+  const auto quantile = [&](double probability) { return boost::math::quantile(t, probability); };
+  Decision decision;
+  decision.p_slower = boost::math::cdf(boost::math::complement(t, (effect.mean - effect.margin) / error));
+  decision.p_faster = boost::math::cdf(t, (effect.mean + effect.margin) / error);
+  decision.ci95 = {effect.mean - quantile(0.975) * error, effect.mean + quantile(0.975) * error};
+  decision.detectable_change = effect.margin + (quantile(0.95) + quantile(0.80)) * error;
+  const double half90 = quantile(0.95) * error;
+  if (std::abs(effect.mean) + half90 < effect.margin) decision.outcome = Outcome::same;
+  return decision;
+}
+
+}  // namespace
+
+Effect paired_effect(std::span<const double> differences, double margin) {
+  const std::vector<double> values = winsorised(differences);
+  Effect effect;
+  effect.estimate = hodges_lehmann(differences);
+  effect.mean = mean_of(values);
+  effect.degrees = static_cast<double>(values.size()) - 1;
+  effect.sd = std::sqrt(sum_of_squares(values, effect.mean) / effect.degrees);
+  effect.error_per_sd = 1 / std::sqrt(static_cast<double>(values.size()));
+  effect.margin = margin;
+  return effect;
+}
+
+Effect unpaired_effect(std::span<const double> next, std::span<const double> base, double margin) {
+  const std::vector<double> a = winsorised(next);
+  const std::vector<double> b = winsorised(base);
+  const double mean_a = mean_of(a);
+  const double mean_b = mean_of(b);
+  const auto size_a = static_cast<double>(a.size());
+  const auto size_b = static_cast<double>(b.size());
+  Effect effect;
+  effect.estimate = hodges_lehmann_shift(next, base);
+  effect.mean = mean_a - mean_b;
+  effect.degrees = size_a + size_b - 2;
+  effect.sd = std::sqrt((sum_of_squares(a, mean_a) + sum_of_squares(b, mean_b)) / effect.degrees);
+  effect.error_per_sd = std::sqrt(1 / size_a + 1 / size_b);
+  effect.margin = margin;
+  return effect;
+}
+
+std::vector<Decision> decide(std::span<const Effect> effects, const DecisionOptions& options) {
+  const double shared = effects.size() >= kMinCasesToShare ? options.shared_degrees : 0;
+  const double common = common_sd(effects);
+  std::vector<Decision> decisions;
+  std::vector<double> slower;
+  std::vector<double> faster;
+  for (const Effect& effect : effects) {
+    decisions.push_back(test(effect, moderate(effect, common, shared)));
+    slower.push_back(decisions.back().p_slower);
+    faster.push_back(decisions.back().p_faster);
+  }
+  const std::vector<bool> regressed = benjamini_hochberg(slower, options.false_discovery_rate);
+  const std::vector<bool> improved = benjamini_hochberg(faster, options.false_discovery_rate);
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (regressed[i]) decisions[i].outcome = Outcome::regressed;
+    if (improved[i]) decisions[i].outcome = Outcome::improved;
+  }
+  return decisions;
+}
+
+}  // namespace mla::reports::statistics

@@ -1,0 +1,251 @@
+#include "reports/compare.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "suites/reports/example_report.hpp"
+
+namespace mla::suites {
+namespace {
+
+using reports::Change;
+using reports::compare;
+using reports::CompareExit;
+using reports::CompareOptions;
+using reports::Speed;
+using reports::Tally;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+reports::Report report_of(const std::vector<Json>& cases) {
+  return reports::parse_report(example_report(cases));
+}
+
+Json timed(double ns, int launches = 8, double spread = 0.002) {
+  return timed_case("decode:b=1", "eigen", example_performance(ns, launches, spread));
+}
+
+// --- exit codes ------------------------------------------------------------
+
+struct ExitRow {
+  Tally tally;
+  CompareExit plain;
+  CompareExit allow_missing;
+  CompareExit strict;
+};
+
+TEST(CompareExitCode, GravestAnswerWins) {
+  using enum CompareExit;
+  const auto tally = [](std::size_t wrong, std::size_t missing, std::size_t invalid, std::size_t regressed,
+                        std::size_t inconclusive, std::size_t unexpected, std::size_t matched) {
+    return Tally{wrong, missing, invalid, regressed, inconclusive, unexpected, matched};
+  };
+  const std::vector<ExitRow> rows = {
+      {tally(0, 0, 0, 0, 0, 0, 9), ok, ok, ok},
+      {tally(0, 0, 0, 0, 1, 0, 9), ok, ok, regression},
+      {tally(0, 0, 0, 0, 0, 1, 9), ok, ok, regression},
+      {tally(0, 0, 0, 1, 0, 0, 9), regression, regression, regression},
+      {tally(0, 0, 1, 0, 0, 0, 9), invalid, invalid, invalid},
+      {tally(0, 0, 1, 1, 1, 1, 9), invalid, invalid, invalid},
+      {tally(0, 1, 0, 0, 0, 0, 9), missing_cases, ok, missing_cases},
+      {tally(0, 1, 0, 0, 1, 0, 9), missing_cases, ok, missing_cases},
+      {tally(0, 1, 0, 1, 0, 0, 9), missing_cases, regression, missing_cases},
+      {tally(0, 1, 1, 1, 0, 0, 9), missing_cases, invalid, missing_cases},
+      {tally(1, 0, 0, 0, 0, 0, 9), wrong_result, wrong_result, wrong_result},
+      {tally(1, 1, 1, 1, 1, 1, 9), wrong_result, wrong_result, wrong_result},
+      {tally(1, 0, 0, 0, 0, 0, 0), wrong_result, wrong_result, wrong_result},
+      {tally(0, 0, 0, 0, 0, 0, 0), invalid, invalid, invalid},
+      {tally(0, 3, 0, 0, 0, 0, 0), missing_cases, invalid, missing_cases},
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(exit_code(rows[i].tally, false, false), rows[i].plain) << "row " << i;
+    EXPECT_EQ(exit_code(rows[i].tally, true, false), rows[i].allow_missing) << "row " << i;
+    EXPECT_EQ(exit_code(rows[i].tally, false, true), rows[i].strict) << "row " << i;
+  }
+}
+
+/// Every pair of verdicts: exit 0 exactly where nothing is wrong and nothing vanished.
+TEST(CompareExitCode, NeverZeroOnAWrongResultOrAVanishedCase) {
+  const Json anchor = example_case("decode:b=9", "eigen");
+  for (const Verdict base : reports::kVerdicts) {
+    for (const Verdict next : reports::kVerdicts) {
+      const auto comparison = compare(report_of({anchor, example_case("decode:b=1", "eigen", base)}),
+                                      report_of({anchor, example_case("decode:b=1", "eigen", next)}));
+      const bool wrong = reports::is_wrong(next) || (next == Verdict::known_failure && base == Verdict::passed);
+      const bool vanished = reports::is_unchecked(next) && !reports::is_unchecked(base);
+      const CompareExit expected = wrong      ? CompareExit::wrong_result
+                                   : vanished ? CompareExit::missing_cases
+                                              : CompareExit::ok;
+      EXPECT_EQ(comparison.exit(), expected) << reports::name_of(base) << " -> " << reports::name_of(next);
+    }
+    const auto gone = compare(report_of({anchor, example_case("decode:b=1", "eigen", base)}), report_of({anchor}));
+    EXPECT_EQ(gone.exit(), CompareExit::missing_cases) << reports::name_of(base);
+    const auto added = compare(report_of({anchor}), report_of({anchor, example_case("decode:b=1", "eigen", base)}));
+    EXPECT_EQ(added.exit(), reports::is_wrong(base) ? CompareExit::wrong_result : CompareExit::ok);
+  }
+}
+
+TEST(Compare, NothingInCommonIsInvalidEvenWhereMissingIsAllowed) {
+  const CompareOptions options{.allow_missing = true};
+  const auto disjoint = compare(report_of({example_case("decode:b=1", "eigen")}),
+                                report_of({example_case("decode:b=2", "eigen")}), options);
+  EXPECT_EQ(disjoint.exit(), CompareExit::invalid);
+  EXPECT_EQ(compare(report_of({}), report_of({})).exit(), CompareExit::invalid);
+}
+
+// --- correctness ------------------------------------------------------------
+
+TEST(Compare, NamesWhatBecameOfEachCase) {
+  const auto change = [](std::optional<Verdict> base, std::optional<Verdict> next) {
+    std::vector<Json> a;
+    std::vector<Json> b;
+    if (base) a.push_back(example_case("decode:b=1", "eigen", *base));
+    if (next) b.push_back(example_case("decode:b=1", "eigen", *next));
+    return compare(report_of(a), report_of(b)).cases.at(0).change;
+  };
+  using enum Verdict;
+  EXPECT_EQ(change(passed, passed), Change::unchanged);
+  EXPECT_EQ(change(passed, failed), Change::wrong);
+  EXPECT_EQ(change(std::nullopt, crashed), Change::wrong);
+  EXPECT_EQ(change(failed, mistrusted), Change::still_wrong);
+  EXPECT_EQ(change(failed, passed), Change::fixed);
+  EXPECT_EQ(change(passed, std::nullopt), Change::missing);
+  EXPECT_EQ(change(passed, skipped), Change::unchecked);
+  EXPECT_EQ(change(failed, unimplemented), Change::unchecked);
+  EXPECT_EQ(change(skipped, unimplemented), Change::unchanged);
+  EXPECT_EQ(change(skipped, passed), Change::changed);
+  EXPECT_EQ(change(known_failure, passed), Change::changed);
+  EXPECT_EQ(change(known_failure, unexpected_pass), Change::changed);
+  EXPECT_EQ(change(failed, known_failure), Change::changed);
+  EXPECT_EQ(change(passed, known_failure), Change::wrong);
+  EXPECT_EQ(change(std::nullopt, passed), Change::added);
+}
+
+// --- speed ------------------------------------------------------------
+
+Speed speed(const Json& base, const Json& next, const CompareOptions& options = {}) {
+  return compare(report_of({base}), report_of({next}), options).cases.at(0).speed;
+}
+
+TEST(CompareSpeed, ManyLaunches) {
+  EXPECT_EQ(speed(timed(1e6), timed(1e6)), Speed::same);
+  EXPECT_EQ(speed(timed(1e6), timed(1.01e6)), Speed::same);
+  EXPECT_EQ(speed(timed(1e6), timed(1.05e6)), Speed::regressed);
+  EXPECT_EQ(speed(timed(1.05e6), timed(1e6)), Speed::improved);
+  EXPECT_EQ(speed(timed(1e6), timed(1.02e6)), Speed::inconclusive) << "on the margin";
+  EXPECT_EQ(speed(timed(1e6, 8, 0.1), timed(1.05e6, 8, 0.1)), Speed::inconclusive) << "noisier than the change";
+  EXPECT_EQ(speed(timed(1e6), timed(1.05e6), {.margin = 0.1}), Speed::same);
+}
+
+TEST(CompareSpeed, ChangesBelowTheClocksGranularityDoNotCount) {
+  EXPECT_EQ(speed(timed(2000), timed(2200)), Speed::same) << "10 %, but 0.2 us";
+  EXPECT_EQ(speed(timed(2000), timed(3000)), Speed::regressed) << "1 us";
+  EXPECT_EQ(speed(timed(2000), timed(2200), {.floor_ns = 0}), Speed::regressed);
+}
+
+TEST(CompareSpeed, FewLaunchesAreNeverCalledTheSameAndFlaggedOnlyBeyondTheWideMargin) {
+  EXPECT_EQ(speed(timed(1e6, 1), timed(1e6, 1)), Speed::inconclusive);
+  EXPECT_EQ(speed(timed(1e6, 4), timed(1.1e6, 8)), Speed::inconclusive);
+  EXPECT_EQ(speed(timed(1e6, 1), timed(1.2e6, 1)), Speed::inconclusive);
+  EXPECT_EQ(speed(timed(1e6, 1), timed(1.3e6, 1)), Speed::regressed);
+  EXPECT_EQ(speed(timed(1.3e6, 1), timed(1e6, 1)), Speed::improved);
+  EXPECT_EQ(speed(timed(1e6, 1), timed(1.3e6, 1), {.margin = 0.5}), Speed::inconclusive);
+}
+
+TEST(CompareSpeed, RatioAndItsIntervalComeFromTheRawSamples) {
+  const auto comparison = compare(report_of({timed(1e6)}), report_of({timed(1.05e6)}));
+  const auto& ratio = comparison.cases.at(0).ratio.value();
+  EXPECT_NEAR(ratio.estimate, 1.05, 1e-6);
+  EXPECT_LT(ratio.low, 1.05);
+  EXPECT_GT(ratio.high, 1.05);
+  EXPECT_NEAR(ratio.base_ns, 1e6, 1);
+  EXPECT_EQ(ratio.next_launches, 8U);
+}
+
+TEST(CompareSpeed, OtherMachineIsInvalidUnlessNoTimesAreCompared) {
+  Json other = example_report({timed(1e6)});
+  other["environment"]["fingerprint"] = "0000";
+  const auto comparison = compare(report_of({timed(1e6)}), reports::parse_report(other));
+  EXPECT_EQ(comparison.cases.at(0).speed, Speed::invalid);
+  EXPECT_EQ(comparison.exit(), CompareExit::invalid);
+
+  other["run"]["mode"] = "C";
+  other["cases"][0]["performance"] = nullptr;
+  EXPECT_EQ(compare(report_of({timed(1e6)}), reports::parse_report(other)).exit(), CompareExit::ok);
+}
+
+class Incomparable : public ::testing::TestWithParam<std::pair<const char*, Json>> {};
+
+TEST_P(Incomparable, IsInvalidWithANote) {
+  Json changed = timed(1e6);
+  changed.at(Json::json_pointer(GetParam().first)) = GetParam().second;
+  const auto comparison = compare(report_of({timed(1e6)}), report_of({changed}));
+  EXPECT_EQ(comparison.cases.at(0).speed, Speed::invalid);
+  EXPECT_NE(comparison.cases.at(0).note, "");
+  EXPECT_EQ(comparison.exit(), CompareExit::invalid);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Incomparable,
+                         ::testing::Values(std::pair{"/performance/timer", Json("hip_event")},
+                                           std::pair{"/performance/cache", Json("rotate:512MiB")},
+                                           std::pair{"/input_digest", Json("1111")}, std::pair{"/device", Json("gpu")},
+                                           std::pair{"/performance", Json(nullptr)}));
+
+TEST(CompareSpeed, WrongKernelHasNoSpeed) {
+  EXPECT_EQ(speed(timed(1e6), example_case("decode:b=1", "eigen", Verdict::failed)), Speed::not_compared);
+}
+
+// --- output ------------------------------------------------------------
+
+reports::Comparison eventful() {
+  Json slow = timed(1.05e6);
+  slow["kernel"]["digest"] = "ffffffffffff0000";
+  slow["suites"][0]["name"] = "deepseek-v3-tp8";
+  return compare(report_of({timed(1e6), example_case("decode:b=2", "eigen"), example_case("decode:b=3", "eigen"),
+                            example_case("decode:b=4", "eigen", Verdict::crashed)}),
+                 report_of({slow, example_case("decode:b=2", "eigen", Verdict::failed),
+                            example_case("decode:b=4", "eigen", Verdict::crashed)}));
+}
+
+TEST(CompareText, ShowsChangedCasesWithTheirCommandAndTheVerdictLast) {
+  const std::string text = comparison_text(eventful());
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("WRONG RESULT (1)\n  passed -> failed  decode:b=2 @eigen\n    hard_bound: row 3"),
+                    HasSubstr("\n    mla-harness run decode:b=2 --provider eigen\n"), HasSubstr("STILL FAILING (1)"),
+                    HasSubstr("MISSING (1)\n  passed -> none  decode:b=3 @eigen"), HasSubstr("REGRESSED (1)"),
+                    HasSubstr("deepseek-v3-tp8 @eigen  +5.0 %"), HasSubstr("changed")));
+  EXPECT_THAT(text, ::testing::EndsWith("WRONG RESULT (exit 2): 2 wrong, 1 missing, 1 regressed\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(comparison_text(eventful(), {.columns = 100, .colour = true}), HasSubstr("\x1b[31m"));
+}
+
+TEST(CompareMarkdown, BeginsWithTheVerdict) {
+  const std::string text = comparison_markdown(eventful());
+  EXPECT_THAT(text, ::testing::StartsWith("### MLA harness: WRONG RESULT (exit 2)"));
+  EXPECT_THAT(text, HasSubstr("`mla-harness run decode:b=2 --provider eigen`"));
+}
+
+TEST(CompareMarkdown, NamesCannotBreakTheTableOrMentionAnyone) {
+  Json base = timed(1e6);
+  base["suites"][0]["name"] = "a|b <img> @everyone `x`";
+  Json next = base;
+  next["performance"] = example_performance(2e6, 8);
+  const std::string text = comparison_markdown(compare(report_of({base}), report_of({next})));
+  EXPECT_THAT(text, HasSubstr("a\\|b &lt;img&gt; &#64;everyone \\`x\\` &#64;eigen"));
+}
+
+TEST(CompareJson, HoldsEveryCaseAndTheExitCode) {
+  const Json json = comparison_json(eventful());
+  EXPECT_EQ(json["exit_code"], 2);
+  EXPECT_EQ(json["cases"].size(), 4U);
+  EXPECT_EQ(json["cases"][0]["speed"], "regressed");
+  EXPECT_EQ(json["cases"][0]["kernel"]["changed"], true);
+  EXPECT_EQ(json["cases"][3]["new_verdict"], nullptr);
+}
+
+}  // namespace
+}  // namespace mla::suites

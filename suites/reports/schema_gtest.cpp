@@ -1,0 +1,178 @@
+// The schema file, the reader's own rules and what the writers produce must say the same.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "reports/compare.hpp"
+#include "suites/reports/example_report.hpp"
+
+namespace mla::suites {
+namespace {
+
+/// A schema file, ready to judge documents.
+class SchemaFile {
+ public:
+  explicit SchemaFile(const std::string& name) {
+    const auto text = nlohmann::json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / name));
+    valijson::SchemaParser parser;
+    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema_);
+  }
+
+  /// The first objection, or an empty text.
+  [[nodiscard]] std::string objection(const Json& document) const {
+    const auto plain = nlohmann::json::parse(document.dump());
+    valijson::ValidationResults results;
+    valijson::Validator validator;
+    if (validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(plain), &results)) return {};
+    valijson::ValidationResults::Error error;
+    std::string text;
+    while (results.popError(error)) {
+      for (const std::string& step : error.context) text += step;
+      text += ": " + error.description + "\n";
+    }
+    return text.empty() ? "refused" : text;
+  }
+
+ private:
+  valijson::Schema schema_;
+};
+
+const SchemaFile& report_schema() {
+  static const SchemaFile schema("mla-harness-report-1.0.schema.json");
+  return schema;
+}
+
+TEST(ReportSchema, AcceptsWhatTheWriterMakes) {
+  EXPECT_EQ(report_schema().objection(example_report()), "");
+}
+
+TEST(ReportSchema, AcceptsACaseOfWhichOnlyTheNecessaryIsKnown) {
+  Json crashed = example_case("decode:b=1", "eigen", Verdict::crashed);
+  for (const char* member : {"kernel", "input_digest", "correctness", "safety", "performance", "elapsed_ms"}) {
+    crashed.erase(member);
+  }
+  const Json report = example_report({crashed});
+  EXPECT_EQ(report_schema().objection(report), "");
+  EXPECT_NO_THROW((void)reports::parse_report(report));
+}
+
+/// JSON pointers of every value below `value`.
+void collect(const Json& value, const std::string& pointer, std::vector<std::string>& pointers) {
+  if (!pointer.empty()) pointers.push_back(pointer);
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) collect(member, pointer + "/" + key, pointers);
+  } else if (value.is_array() && !value.empty()) {
+    // Elements of an array follow one rule.
+    collect(value[0], pointer + "/0", pointers);
+  }
+}
+
+/// A failed and two passed cases: between them every member that a case can have, each list as short as it may be,
+/// since the test below validates some thousands of them.
+Json small_report() {
+  Json passed = example_case("decode:b=2", "eigen");
+  passed["performance"]["launch_samples_ns"] = {{811500.0}};
+  passed["axes"] = {{"h", 16}, {"dtype", "bf16"}};
+  Json baseline = passed;
+  baseline["key"] = "decode:b=2 @torch";
+  baseline["provider"] = "torch";
+  return example_report({example_case("decode:b=1", "eigen", Verdict::failed), passed, baseline});
+}
+
+bool reader_accepts(const Json& document, std::string& message) {
+  message = refusal([&] { (void)reports::parse_report(document); });
+  return message == "nothing thrown";
+}
+
+/// Rules of the reader that a schema cannot state.
+bool beyond_schema(const std::string& message) {
+  for (const char* rule : {"such cases", "two cases of one report", "must be the problem, ' @'",
+                           "within launch_samples", "ascending order", "at most the shard count"}) {
+    if (message.find(rule) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Replaces each value of a report in turn by each of the probes, and removes each member: reader and schema must
+/// agree.
+TEST(ReportSchema, AgreesWithTheReaderOnEverySingleChange) {
+  const Json probes =
+      Json::array({nullptr, true, -1, 0, 3, 0.5, "", "text", "2026-12-01T01:02:03Z", "passed", "nan", Json::array(),
+                   Json::array({1}), Json::object(), Json::object({{"x", 1}}), Json::object({{"x", "y"}})});
+  const Json original = small_report();
+  std::vector<std::string> pointers;
+  for (const char* part : {"/schema", "/run", "/environment", "/ceilings/0", "/cases/0/reason", "/cases/0/verdict",
+                           "/cases/0/performance", "/cases/1", "/summary"}) {
+    collect(original.at(Json::json_pointer(part)), part, pointers);
+  }
+  ASSERT_GT(pointers.size(), 100U);
+  int refused = 0;
+  const auto check = [&](const Json& document, const std::string& what) {
+    std::string message;
+    const bool accepted = reader_accepts(document, message);
+    refused += accepted ? 0 : 1;
+    if (!accepted && beyond_schema(message)) return;
+    const std::string objection = report_schema().objection(document);
+    EXPECT_EQ(accepted, objection.empty()) << what << "\nreader: " << message << "\nschema: " << objection;
+  };
+  for (const std::string& pointer : pointers) {
+    const Json::json_pointer place(pointer);
+    for (const Json& probe : probes) {
+      Json document = original;
+      document.at(place) = probe;
+      check(document, pointer + " := " + probe.dump());
+    }
+    Json document = original;
+    if (document.at(place.parent_pointer()).is_object()) {
+      document.at(place.parent_pointer()).erase(place.back());
+      check(document, "without " + pointer);
+    }
+    if (document.at(place.parent_pointer()).is_object()) {
+      document = original;
+      document.at(place.parent_pointer())["surplus"] = 1;
+      check(document, "surplus beside " + pointer);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(ReportSchema, DescribesEveryField) {
+  const Json schema =
+      Json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / "mla-harness-report-1.0.schema.json"));
+  std::vector<std::string> bare;
+  const std::function<void(const Json&, const std::string&)> walk = [&](const Json& value, const std::string& path) {
+    if (!value.is_structured()) return;
+    for (const auto& [key, member] : value.items()) {
+      const bool in_conditions = path.find("/allOf") != std::string::npos;
+      if (key == "properties" && !in_conditions) {
+        for (const auto& [name, field] : member.items()) {
+          if (!field.contains("description")) bare.push_back(path + "/" + name);
+        }
+      }
+      walk(member, path + "/" + key);
+    }
+  };
+  walk(schema, "");
+  EXPECT_THAT(bare, ::testing::IsEmpty());
+}
+
+TEST(ComparisonSchema, AcceptsWhatTheWriterMakes) {
+  const SchemaFile schema("mla-harness-comparison-1.0.schema.json");
+  const auto report = reports::parse_report(example_report());
+  const auto other = reports::parse_report(small_report());
+  EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(report, report))), "");
+  EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(report, other))), "");
+  EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(other, report))), "");
+  EXPECT_NE(schema.objection(Json::object()), "");
+}
+
+}  // namespace
+}  // namespace mla::suites

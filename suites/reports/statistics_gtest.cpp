@@ -1,0 +1,164 @@
+// The estimators against worked examples, and the decision against simulated machines.
+#include "reports/statistics/decision.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/statistics/median.hpp"
+#include "reports/statistics/multiplicity.hpp"
+#include "reports/statistics/robust.hpp"
+
+namespace mla::reports::statistics {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Median, OddAndEven) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median({7}), 7);
+}
+
+TEST(Median, RanksOfTheIntervalAreThoseOfTheSignTest) {
+  // Critical values of the two-sided sign test at 5 %, plus one.
+  EXPECT_EQ(median_rank(1), 1U);
+  EXPECT_EQ(median_rank(6), 1U);
+  EXPECT_EQ(median_rank(9), 2U);
+  EXPECT_EQ(median_rank(12), 3U);
+  EXPECT_EQ(median_rank(20), 6U);
+  EXPECT_EQ(median_rank(100), 40U);
+  EXPECT_NEAR(static_cast<double>(median_rank(501)), static_cast<double>(median_rank(500)), 1);
+}
+
+TEST(Robust, HodgesLehmann) {
+  EXPECT_DOUBLE_EQ(hodges_lehmann(std::vector<double>{1, 2, 6}), 2.75);                               // 1 1.5 2 3.5 4 6
+  EXPECT_DOUBLE_EQ(hodges_lehmann_shift(std::vector<double>{5, 9}, std::vector<double>{1, 2}), 5.5);  // 4 3 8 7
+}
+
+TEST(Robust, WinsorisedMovesTheHiccupAndNothingElse) {
+  const auto moved = winsorised(std::vector<double>{1.0, 2.0, 3.0, 4.0, 100.0});
+  EXPECT_THAT(std::vector(moved.begin(), moved.end() - 1), ElementsAre(1, 2, 3, 4));
+  EXPECT_DOUBLE_EQ(moved.back(), 3 + 3 * 1.4826);
+  EXPECT_THAT(winsorised(std::vector<double>{1, 1, 1, 1, 5}), ElementsAre(1, 1, 1, 1, 5)) << "no spread to judge by";
+}
+
+TEST(BenjaminiHochberg, PublishedExample) {
+  // Benjamini & Hochberg 1995, section 3.2: four of fifteen at q = 0.05.
+  const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                                 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const auto rejected = benjamini_hochberg(p, 0.05);
+  EXPECT_EQ(std::count(rejected.begin(), rejected.end(), true), 4);
+}
+
+TEST(BenjaminiHochberg, EdgesOfTheRule) {
+  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.05}, 0.05), ElementsAre(true)) << "equality rejects";
+  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.9, 0.8}, 0.05), ElementsAre(false, false)) << "k = 0";
+  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.04, 0.05}, 0.05), ElementsAre(true, true)) << "step-up";
+  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.01, 0.01, 0.9}, 0.05), ElementsAre(true, true, false));
+  EXPECT_TRUE(benjamini_hochberg(std::vector<double>{}, 0.05).empty());
+}
+
+TEST(Decide, TAndIntervalOfAWorkedExample) {
+  // Four pairs, mean 0.03, sd 0.01: T = (0.03 - 0.02) / (0.01 / 2) = 2 at 3 degrees; P(t > 2) = 0.0697.
+  const double d = 0.01 * std::sqrt(0.75);
+  const auto effect = paired_effect(std::vector<double>{0.03 - d, 0.03 - d, 0.03 + d, 0.03 + d}, 0.02);
+  EXPECT_NEAR(effect.sd, 0.01, 1e-12);
+  const auto decision = decide(std::vector{effect}).at(0);
+  EXPECT_NEAR(decision.p_slower, 0.06966, 1e-5);
+  EXPECT_NEAR(decision.ci95.high, 0.03 + 3.18245 * 0.005, 1e-7);
+  EXPECT_EQ(decision.outcome, Outcome::inconclusive);
+  EXPECT_NEAR(decision.detectable_change, 0.02 + (2.35336 + 0.97847) * 0.005, 1e-7);
+}
+
+TEST(Decide, LaunchesWithoutAnySpreadAreDecided) {
+  const std::vector<double> base(6, 1.0);
+  const auto outcome = [&](double shift) {
+    const std::vector<double> next(6, 1.0 + shift);
+    return decide(std::vector{unpaired_effect(next, base, 0.02)}).at(0).outcome;
+  };
+  EXPECT_EQ(outcome(0), Outcome::same);
+  EXPECT_EQ(outcome(0.05), Outcome::regressed);
+  EXPECT_EQ(outcome(-0.05), Outcome::improved);
+}
+
+/// A machine with case-to-case different noise and, at 5 % of launches, a hiccup of +10 %.
+class Machine {
+ public:
+  explicit Machine(std::uint64_t seed) : random_(seed) {}
+
+  /// Effects of `cases` cases of which the first `changed` are slower by `slowdown` (a logarithm).
+  std::vector<Effect> effects(int cases, int changed, double slowdown, int launches) {
+    std::vector<Effect> result;
+    for (int i = 0; i < cases; ++i) {
+      const double sd = std::uniform_real_distribution<>(0.003, 0.012)(random_);
+      const auto base = side(sd, 0, launches);
+      const auto next = side(sd, i < changed ? slowdown : 0, launches);
+      result.push_back(unpaired_effect(next, base, std::log(1.02)));
+    }
+    return result;
+  }
+
+ private:
+  std::vector<double> side(double sd, double shift, int launches) {
+    std::vector<double> logs;
+    for (int i = 0; i < launches; ++i) {
+      const bool hiccup = std::bernoulli_distribution(0.05)(random_);
+      logs.push_back(shift + std::normal_distribution<>(0, sd)(random_) + (hiccup ? 0.1 : 0));
+    }
+    return logs;
+  }
+
+  std::mt19937_64 random_;
+};
+
+struct Outcomes {
+  int found = 0;
+  int false_alarms = 0;
+};
+
+Outcomes simulate(int rounds, double slowdown, int launches) {
+  static constexpr int kCases = 300;
+  static constexpr int kChanged = 6;
+  Machine machine(20260101);
+  Outcomes total;
+  for (int round = 0; round < rounds; ++round) {
+    const int changed = slowdown == 0 ? 0 : kChanged;
+    const auto decisions = decide(machine.effects(kCases, changed, slowdown, launches));
+    for (int i = 0; i < kCases; ++i) {
+      const Outcome outcome = decisions[static_cast<std::size_t>(i)].outcome;
+      if (outcome != Outcome::regressed && outcome != Outcome::improved) continue;
+      ++(i < changed && outcome == Outcome::regressed ? total.found : total.false_alarms);
+    }
+  }
+  return total;
+}
+
+TEST(DecideSimulated, SameBuildTwiceRaisesNoAlarm) {
+  EXPECT_LE(simulate(8, 0, 12).false_alarms, 1);  // of 2400
+}
+
+TEST(DecideSimulated, FivePercentOnSixOfThreeHundredIsFound) {
+  const Outcomes outcomes = simulate(8, std::log(1.05), 12);
+  EXPECT_GE(outcomes.found, 40) << "of 48";
+  EXPECT_LE(outcomes.false_alarms, 3);
+}
+
+TEST(DecideSimulated, EightLaunchesSufficeForFivePercent) {
+  const Outcomes outcomes = simulate(8, std::log(1.05), 8);
+  EXPECT_GE(outcomes.found, 38) << "of 48";
+  EXPECT_LE(outcomes.false_alarms, 3);
+}
+
+TEST(DecideSimulated, FewLaunchesFindLess) {
+  EXPECT_LT(simulate(8, std::log(1.03), 5).found, simulate(8, std::log(1.03), 20).found / 4);
+}
+
+}  // namespace
+}  // namespace mla::reports::statistics
