@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/cli/cli.hpp"
+#include "harness/cli/explain_plan.hpp"
 #include "harness/problem/problem.hpp"
 #include "harness/runner/cost.hpp"
 
@@ -45,6 +46,17 @@ void print_bounds(const DecodeProblem& problem, const Cost& cost) {
   }
 }
 
+void print_plan(const PlanSummary& plan) {
+  fmt::print("plan           {} works on {} of {} workers, {} of {} row tiles split, at most {} splits\n", plan.works,
+             plan.busy_workers, plan.num_workers, plan.split_tiles, plan.tiles, plan.max_splits);
+  fmt::print("               tile {} rows x {} tokens, busiest worker {:.2f}x the mean\n", plan.tile.rows,
+             plan.tile.tokens, plan.imbalance);
+  fmt::print("               predicted makespan {} tokens, {} with the best equal split\n", plan.makespan,
+             plan.equal_split_makespan);
+  fmt::print("               KV read {} bytes, partial results {} bytes, workspace {} bytes\n", plan.kv_bytes,
+             plan.partial_bytes, plan.workspace_bytes);
+}
+
 void explain(const DecodeProblem& problem) {
   const DecodeLayout layout(problem, DataType::e4m3fn);
   const Cost cost = cost_of(problem, layout);
@@ -62,13 +74,15 @@ void explain(const DecodeProblem& problem) {
     fmt::print("intensity      {:.1f} flop/byte\n", static_cast<double>(cost.flops) / static_cast<double>(cost.bytes));
   }
   print_bounds(problem, cost);
+  print_plan(plan_of(problem));
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, CommandContext&) {
   const auto word = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("explain", "What a problem costs: bytes, flops, predicted bound");
+  CLI::App* command =
+      app.add_subcommand("explain", "What a problem costs: bytes, flops, predicted bound, the split-KV plan");
   command->add_option("problem", *word, "Problem word")->required();
   command->callback([word] { Problem::parse(*word).visit([](const auto& problem) { explain(problem); }); });
 }
