@@ -21,6 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+// Half a second a case keeps a sweep of some 50 cases within a minute; most medians are known well before.
+constexpr SampleConfig kSampling{.warmup_s = 0.1, .budget_s = 0.5};
+
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
@@ -138,7 +141,7 @@ class DecodeCaseRun {
 
   void measure() {
     const auto begin = Clock::now();
-    const SampleResult samples = sample([this] { execution_->run(); }, SampleConfig{});
+    const SampleResult samples = sample([this] { execution_->run(); }, kSampling);
     record_["performance"] =
         performance_json(samples, execution_->stage_times(), cost_of(context_.problem, context_.layout),
                          context_.provider.device(), context_.ceilings);
