@@ -54,11 +54,12 @@ class CopyWaves {
       look_ahead(stream, row, next);
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
-        if (!now[i].live) return;
+        if (!now[i].live) continue;
         if (now[i].starts_work >= 0) start_query(now[i].starts_work);
         start_tile(stream.address(now[i].row));
       }
     }
+    pipeline_.finish();
   }
 
  private:

@@ -20,7 +20,7 @@
 #include "kernels/decode/arguments.hpp"
 #include "kernels/decode/copy_waves.hpp"
 #include "kernels/decode/vector.hpp"
-#include "kernels/merge/merge_tile.hpp"
+#include "kernels/decode/split_merge.hpp"
 #include "kernels/runtime/target.hpp"
 #include "mla/plan.hpp"
 #include "mla/shape.hpp"
@@ -67,9 +67,10 @@ struct DecodeTraits {
   static constexpr int kScoreBytes = kParts * kRows * kScorePitch * 4;
   static constexpr int kProbabilityBytes = kRows * kProbabilityPitch;
   static constexpr int kRowBytes = 3 * kRows * 4;  // shrink, inverse sum, query scale
+  static constexpr int kPartBytes = 2 * sizeof(SplitPart);
   static constexpr int kMaxStages = 6;
   static constexpr int kCopyBytes = Arch::template Pipeline<kMaxStages + 1>::kSharedBytes;
-  static constexpr int kFixedBytes = kQueryBytes + kScoreBytes + kProbabilityBytes + kRowBytes + kCopyBytes;
+  static constexpr int kFixedBytes = kQueryBytes + kScoreBytes + kProbabilityBytes + kRowBytes + kPartBytes + kCopyBytes;
   static constexpr int kFittingStages = (Arch::kSharedBytes - kFixedBytes) / kTileBytes;
   static constexpr int kStages = kFittingStages < kMaxStages ? kFittingStages : kMaxStages;
   static_assert(kStages >= 2, "one tile in use, one in flight");
@@ -78,15 +79,18 @@ struct DecodeTraits {
   static constexpr int kScoreOffset = kQueryOffset + kQueryBytes;
   static constexpr int kProbabilityOffset = kScoreOffset + kScoreBytes;
   static constexpr int kRowOffset = kProbabilityOffset + kProbabilityBytes;
-  static constexpr int kCopyOffset = kRowOffset + kRowBytes;
+  static constexpr int kPartOffset = kRowOffset + kRowBytes;
+  static constexpr int kCopyOffset = kPartOffset + kPartBytes;
   static constexpr int kSharedBytes = kCopyOffset + kCopyBytes;
 };
 
-template <class Arch, DataType kQuery, DataType kKv, int kRows>
+template <class Arch, DataType kQuery, DataType kKv, int kTileRows>
 class DecodeKernel {
  public:
-  using Traits = DecodeTraits<Arch, kQuery, kKv, kRows>;
+  using Traits = DecodeTraits<Arch, kQuery, kKv, kTileRows>;
   using Arguments = DecodeArguments;
+  static constexpr int kRows = kTileRows;
+  static constexpr DataType kProbabilityType = Traits::Matrix::kProbabilityType;
   static constexpr int kThreads = Arch::kThreads + Arch::kCopyWaves * Arch::kWaveWidth;
   static constexpr int kSharedBytes = Traits::kSharedBytes;
 
@@ -100,8 +104,9 @@ class DecodeKernel {
       return;
     }
     Arch::enter_compute_role();
+    if constexpr (Arch::kCanAwait) kernel.parts_.template look_up<Arch>(arguments, kernel.first_work_, kernel.end_work_);
     for (int work = kernel.first_work_; work < kernel.end_work_; ++work) kernel.run_work(work);
-    if constexpr (Arch::kCanAwait) kernel.merge_own_share();
+    if constexpr (Arch::kCanAwait) kernel.parts_.template merge<Arch, kRows>(arguments, memory);
   }
 
  private:
@@ -115,12 +120,12 @@ class DecodeKernel {
 
   MLA_DEVICE DecodeKernel(const DecodeArguments& arguments, std::byte* memory)
       : arguments_(arguments),
-        tiles_(memory),
         scores_(reinterpret_cast<float*>(memory + Traits::kScoreOffset)),
         probabilities_(memory + Traits::kProbabilityOffset),
         shrink_(reinterpret_cast<float*>(memory + Traits::kRowOffset)),
         inverse_sum_(shrink_ + kRows),
         query_scale_(inverse_sum_ + kRows),
+        parts_(reinterpret_cast<SplitPart*>(memory + Traits::kPartOffset)),
         copies_(arguments, memory, memory + Traits::kQueryOffset, memory + Traits::kCopyOffset),
         wave_(Arch::wave()),
         first_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup())),
@@ -131,7 +136,7 @@ class DecodeKernel {
   MLA_DEVICE void run_work(int index) {
     const Work work = Arch::load(arguments_.plan.works + index);
     if (work.kv_begin >= work.kv_end) {
-      write_empty(work);
+      write_empty<Arch>(arguments_, work);
       return;
     }
     typename Matrix::Query query[Traits::kKeySteps];
@@ -151,7 +156,6 @@ class DecodeKernel {
       copies_.release_tile();
     }
     write_output(work, output);
-    if (work.slot >= 0) publish(work.slot);
   }
 
   // ---- scores --------------------------------------------------------------------------------------------------
@@ -309,14 +313,7 @@ class DecodeKernel {
     const bool empty = maximum == kMinusInfinity;
     inverse_sum_[row.row] = empty ? 0.0F : arguments_.inputs.kv_scale / sum;
     const float lse = empty ? kMinusInfinity : (maximum + (Arch::log2(sum) - Matrix::kProbabilityExponent)) * kLn2;
-    if (row.row >= work.row_count) return;
-    if (work.slot >= 0) {
-      Arch::store(arguments_.plan.partial_lse + work.slot * kRows + row.row, lse);
-      return;
-    }
-    const LseView& view = arguments_.outputs.lse;
-    const RowPosition at = position(work, row.row);
-    Arch::store(view.data + at.token * view.token_stride + at.head * view.head_stride, lse);
+    if (row.row < work.row_count) Arch::store(row_sink(arguments_, work, row.row, kRows).lse, lse);
   }
 
   // ---- output --------------------------------------------------------------------------------------------------
@@ -357,16 +354,6 @@ class DecodeKernel {
     }
   }
 
-  struct RowPosition {
-    std::int64_t token;
-    std::int64_t head;
-  };
-  MLA_DEVICE RowPosition position(const Work& work, int row) const {
-    const int of_request = work.row_begin + row;
-    const int token = of_request / arguments_.inputs.heads;
-    return {std::int64_t{work.q_token} + token, of_request - token * arguments_.inputs.heads};
-  }
-
   MLA_DEVICE void write_output(const Work& work, Outputs& output) const {
     const int column = wave_ * Traits::kColumnsPerWave;
 #pragma unroll
@@ -376,69 +363,21 @@ class DecodeKernel {
         const int row = r * Arch::kRowTile + Matrix::output_row(Arch::lane(), v);
         if (row >= work.row_count) continue;
         const float factor = inverse_sum_[row];
-        const OutputView& view = arguments_.outputs.out;
-        const RowPosition at = position(work, row);
-        auto* direct =
-            static_cast<std::uint16_t*>(view.data) + at.token * view.token_stride + at.head * view.head_stride;
-        float* partial = arguments_.plan.partial_out + (std::int64_t{work.slot} * kRows + row) * kValueDim;
+        const RowSink sink = row_sink(arguments_, work, row, kRows);
 #pragma unroll
         for (int c = 0; c < Traits::kColumnTiles; ++c) {
           Vector<float, Matrix::kOutputWidth> values;
 #pragma unroll
           for (int e = 0; e < Matrix::kOutputWidth; ++e) values.v[e] = Matrix::output(output[r][c], v, e) * factor;
           const int to = column + c * Matrix::kOutputColumns + Matrix::output_column(Arch::lane(), v);
-          if (work.slot >= 0) {
-            Arch::store(reinterpret_cast<Vector<float, Matrix::kOutputWidth>*>(partial + to), values);
+          if (sink.partial != nullptr) {
+            Arch::store(reinterpret_cast<Vector<float, Matrix::kOutputWidth>*>(sink.partial + to), values);
           } else {
             const auto packed = to_bf16<Arch>(values);
-            Arch::store(reinterpret_cast<std::remove_const_t<decltype(packed)>*>(direct + to), packed);
+            Arch::store(reinterpret_cast<std::remove_const_t<decltype(packed)>*>(sink.direct + to), packed);
           }
         }
       }
-    }
-  }
-
-  // Rows that see no token: the tile's only work, so it is never a partial one.
-  MLA_DEVICE void write_empty(const Work& work) const {
-    const OutputView& out = arguments_.outputs.out;
-    const LseView& lse = arguments_.outputs.lse;
-    for (int row = 0; row < work.row_count; ++row) {
-      const RowPosition at = position(work, row);
-      auto* to = static_cast<std::uint16_t*>(out.data) + at.token * out.token_stride + at.head * out.head_stride;
-      for (int column = Arch::thread(); column < kValueDim; column += Arch::kThreads) {
-        Arch::store(to + column, std::uint16_t{0});
-      }
-      if (Arch::thread() == 0) {
-        Arch::store(lse.data + at.token * lse.token_stride + at.head * lse.head_stride, float{kMinusInfinity});
-      }
-    }
-  }
-
-  // ---- merge inside the launch ---------------------------------------------------------------------------------
-
-  MLA_DEVICE void publish(int slot) {
-    if constexpr (Arch::kCanAwait) {
-      Arch::barrier();
-      if (Arch::thread() == 0)
-        Arch::arrive(arguments_.plan.arrivals + Arch::load(arguments_.plan.slot_reduction + slot));
-    }
-  }
-
-  // Every worker that contributed to a split tile merges its share of the tile's rows. It waits for the others only
-  // after all of its own works, so that nobody waits for a waiting worker.
-  MLA_DEVICE void merge_own_share() {
-    for (int index = first_work_; index < end_work_; ++index) {
-      const int slot = Arch::load(&arguments_.plan.works[index].slot);
-      if (slot < 0) continue;
-      const int reduction_index = Arch::load(arguments_.plan.slot_reduction + slot);
-      const Reduction reduction = Arch::load(arguments_.plan.reductions + reduction_index);
-      int* arrivals = arguments_.plan.arrivals + reduction_index;
-      if (Arch::thread() == 0) Arch::await(arrivals, reduction.splits);
-      Arch::barrier();
-      MergeTile<Arch, kRows>::run(arguments_.outputs, arguments_.plan, arguments_.inputs.heads, reduction,
-                                  slot - reduction.slot_begin, reduction.splits, tiles_);
-      // The last to leave makes the counter ready for the next launch of the same plan.
-      if (Arch::thread() == 0 && Arch::arrive(arrivals) == 2 * reduction.splits - 1) Arch::store(arrivals, 0);
     }
   }
 
@@ -449,6 +388,7 @@ class DecodeKernel {
   float* shrink_;             // [rows]
   float* inverse_sum_;        // [rows]
   float* query_scale_;        // [rows]
+  SplitParts parts_;
   CopyWaves<Arch, Traits> copies_;
   int wave_;
   int first_work_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/arch/sm90/arch.hpp"
+#include "kernels/arch/sm90/wide_decode.hpp"
 #include "kernels/decode/launch.hpp"
 #include "kernels/plan/plan_kernel.hpp"
 #include "mla/plan.hpp"
@@ -228,17 +229,13 @@ class Bench {
   }
 
   void decode(int set, hipStream_t stream) const {
-    DecodeArguments arguments;
-    arguments.inputs = inputs(set);
-    arguments.outputs.out = {out_.get(), DataType::bf16, std::int64_t{problem_.heads} * kValueDim, kValueDim};
-    arguments.outputs.lse = {lse_.get(), problem_.heads, 1};
-    arguments.plan = bind_workspace(workspace_.get(), layout_);
-    arguments.score_scale =
-        arguments.inputs.sm_scale * arguments.inputs.q_scale * arguments.inputs.kv_scale * 1.44269504F;
-    for (int size = problem_.page; size > 1; size /= 2) ++arguments.log2_page_size;
-    arguments.num_workers = limits_.num_workers;
+    DecodeOutputs outputs;
+    outputs.out = {out_.get(), DataType::bf16, std::int64_t{problem_.heads} * kValueDim, kValueDim};
+    outputs.lse = {lse_.get(), problem_.heads, 1};
+    const DecodeArguments arguments = decode_arguments(inputs(set), outputs, bind_workspace(workspace_.get(), layout_));
     visit_decode<Arch>(problem_.q, problem_.kv, layout_.tile.rows, [&]<class Kernel>() {
-      check(runtime::launch<Kernel>(limits_.num_workers, arguments, stream, true), "decode");
+      const bool cooperative = std::getenv("MLA_PLAIN_LAUNCH") == nullptr;
+      check(runtime::launch<Kernel>(limits_.num_workers, arguments, stream, cooperative), "decode");
     });
   }
 
@@ -285,7 +282,8 @@ class Bench {
     limits.max_q_len = std::max(1, *std::max_element(problem.q_len.begin(), problem.q_len.end()));
     limits.num_workers = problem.workers > 0 ? problem.workers : multiprocessors();
     limits.causal = problem.causal;
-    limits.tile = {16, 32, 32, tile_tokens_from_environment()};
+    const bool wide = problem.kv == DataType::bf16 && problem.heads * limits.max_q_len > 32;
+    limits.tile = {16, wide ? 64 : 32, 32, wide ? 64 : tile_tokens_from_environment()};
     limits.cost = cost_from_environment();
     return limits;
   }
@@ -417,6 +415,9 @@ std::vector<Problem> check_cases() {
   add("mtp mixed", 16, {0, 1, 2, 4, 8, 3}, {700, 20, 1, 2, 130, 2000}, 16, true, 7);
   add("mtp not causal", 16, {2}, {700, 20, 1, 0}, 64, false, 4);
   add("heads 128", 128, {1}, {700, 20, 5000}, 64, true, 0);
+  add("heads 128 long", 128, {1}, {8192, 64, 65, 127, 129}, 64, true, 0);
+  add("heads 128 page 1", 128, {1}, {300, 0, 64, 1}, 1, true, 3);
+  add("heads 128 ragged", 128, {1}, {512, 0, 64, 1, 1000, 1024, 128, 333, 31}, 16, true, 2);
   add("heads 96 mtp", 96, {3}, {700, 20, 1}, 64, true, 0);
   add("many short", 16, {1}, std::vector<int>(600, 7), 16, true, 0);
   std::vector<int> ragged;
@@ -515,6 +516,9 @@ int run_times(const char* filter, bool once) {
   constexpr DataType b = DataType::bf16;
   constexpr DataType f = DataType::e4m3fn;
   const Row rows[] = {
+      {"floor: no query", 16, 0, 64, 1, b, b, 1},
+      {"floor: one tile", 16, 1, 32, 1, b, b, 1},
+      {"floor: two tiles", 16, 1, 64, 1, b, b, 1},
       {"h16 1k x 1", 16, 1, 1024, 1, b, b, 11.0},
       {"h16 4k x 1", 16, 1, 4096, 1, b, b, 15.5},
       {"h16 4k x 16", 16, 1, 4096, 16, b, b, 28.6},

@@ -92,13 +92,12 @@ struct Arch {
     }
   }
 
-  /// Publishes all that this workgroup's lanes stored before the last barrier; returns the count before. One lane.
+  /// Makes what all lanes stored before the last barrier visible to workgroups that see a later `arrive`. One lane.
+  static MLA_DEVICE void publish() { __threadfence(); }
+  /// Adds one to the counter; returns what it was. One lane.
   static MLA_DEVICE int arrive(int* counter) {
     int before;
-    asm volatile("fence.acq_rel.gpu; atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;"
-                 : "=r"(before)
-                 : "l"(counter)
-                 : "memory");
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
     return before;
   }
   /// Spins until the counter has reached `count`. One lane; a barrier must follow.

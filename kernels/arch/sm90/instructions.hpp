@@ -108,6 +108,17 @@ MLA_DEVICE void copy_bulk(std::uint32_t destination, const void* source, std::ui
       : "memory");
 }
 
+/// Starts a copy of 16 bytes, or of zeros where `present` is false; by ordinary lanes, not the bulk engine.
+MLA_DEVICE void copy_16_or_zero(std::uint32_t destination, const void* source, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(present ? 16 : 0)
+               : "memory");
+}
+
+/// Arrives at `barrier`, as one of those it expects, once this lane's copies so far have landed.
+MLA_DEVICE void copy_arrive(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 /// A barrier of the first `kLanes` lanes alone.
 template <int kLanes>
 MLA_DEVICE void barrier_of_first() {

@@ -65,6 +65,9 @@ class Pipeline {
     }
   }
 
+  /// Copy waves: after the last start. The barriers complete by themselves here.
+  MLA_DEVICE void finish() const {}
+
   /// Compute waves: returns when the slot's `use`-th start has landed.
   MLA_DEVICE void wait(int slot, int use) const { mbarrier_wait(full(slot), static_cast<std::uint32_t>(use) & 1U); }
 
