@@ -54,21 +54,26 @@ struct Maxima {
 struct SerialLanes {
   template <class Function>
   MLA_HOST_DEVICE void parallel(std::int32_t count, Function f) {
+    MLA_NO_UNROLL
     for (std::int32_t i = 0; i < count; ++i) f(i);
   }
 
   template <class Width, class Function>
   MLA_HOST_DEVICE void rows(std::int32_t count, Width width, Function f) {
+    MLA_NO_UNROLL
     for (std::int32_t r = 0; r < count; ++r) {
       const std::int32_t end = width(r);
+      MLA_NO_UNROLL
       for (std::int32_t i = 0; i < end; ++i) f(r, i);
     }
   }
 
   template <class Function>
   MLA_HOST_DEVICE void maxima(std::int32_t rows, std::int32_t width, Function f, Maxima* out) {
+    MLA_NO_UNROLL
     for (std::int32_t r = 0; r < rows; ++r) {
       Maxima largest{};
+      MLA_NO_UNROLL
       for (std::int32_t i = 0; i < width; ++i) largest.join(f(r, i));
       out[r] = largest;
     }
@@ -77,8 +82,10 @@ struct SerialLanes {
   template <class Value, class Store>
   MLA_HOST_DEVICE Totals scan(std::int32_t count, Value value, Store store) {
     Totals total{};
+    MLA_NO_UNROLL
     for (std::int32_t i = 0; i < count; ++i) total += value(i);
     Totals running{};
+    MLA_NO_UNROLL
     for (std::int32_t i = 0; i < count; ++i) {
       // Before store: it may overwrite what value reads.
       const Totals mine = value(i);
@@ -89,28 +96,29 @@ struct SerialLanes {
   }
 };
 
-/// One workgroup of `kLanes` lanes. `Group` gives the lane's number and the barrier: `Group::thread()` in [0, kLanes)
-/// and `Group::barrier()`, which every lane reaches. `Shared` lives in memory that the workgroup shares.
+/// One workgroup of `kLanes` lanes. `Group` gives the lane's number in [0, kLanes), `Group::thread()`; the barrier that
+/// every lane reaches, `Group::barrier()`; and `Group::shuffle_xor(int32, mask)`, the value of lane `thread() ^ mask`,
+/// for masks below 16. `Shared` lives in memory that the workgroup shares.
+///
+/// Results are joined in registers within teams of 16 lanes, then over the teams through shared memory: barriers and
+/// shared memory are most of the time of a plan of a small batch.
 template <class Group, std::int32_t kLanes>
 class GroupLanes {
-  // Partial results are joined in two steps, by the first lane of each team and then over the teams: three barriers,
-  // where a tree over all lanes takes one or two a level, and barriers are most of the time of a plan of a small batch.
   static constexpr std::int32_t kTeam = 16;
-  static constexpr std::int32_t kTeams = (kLanes + kTeam - 1) / kTeam;
+  static constexpr std::int32_t kTeams = kLanes / kTeam;
+  static_assert(kLanes % kTeam == 0, "a team must be whole");
 
  public:
   struct Shared {
-    union {
-      Totals totals[kLanes];
-      Maxima maxima[kLanes];
-    };
-    Totals team_totals[kTeams];
+    Totals totals[kTeams];
+    Maxima maxima[kTeams];
   };
 
   MLA_HOST_DEVICE explicit GroupLanes(Shared& shared) : shared_(shared) {}
 
   template <class Function>
   MLA_HOST_DEVICE void parallel(std::int32_t count, Function f) {
+    MLA_NO_UNROLL
     for (std::int32_t i = lane(); i < count; i += kLanes) f(i);
     Group::barrier();
   }
@@ -118,9 +126,11 @@ class GroupLanes {
   // Several lanes share a row where there are more lanes than rows: rows are few and of very different width.
   template <class Width, class Function>
   MLA_HOST_DEVICE void rows(std::int32_t count, Width width, Function f) {
-    const std::int32_t sharers = lanes_a_row(count);
+    const std::int32_t sharers = lanes_a_row(count, kLanes);
+    MLA_NO_UNROLL
     for (std::int32_t r = lane() / sharers; r < count; r += kLanes / sharers) {
       const std::int32_t end = width(r);
+      MLA_NO_UNROLL
       for (std::int32_t i = lane() % sharers; i < end; i += sharers) f(r, i);
     }
     Group::barrier();
@@ -128,26 +138,18 @@ class GroupLanes {
 
   template <class Function>
   MLA_HOST_DEVICE void maxima(std::int32_t rows, std::int32_t width, Function f, Maxima* out) {
-    const std::int32_t sharers = smaller(lanes_a_row(rows), width > 0 ? width : 1);
-    const std::int32_t at_once = kLanes / sharers;
+    const std::int32_t sharers = lanes_a_row(rows, width);
     const std::int32_t sharer = lane() % sharers;
-    for (std::int32_t first = 0; first < rows; first += at_once) {
+    MLA_NO_UNROLL
+    for (std::int32_t first = 0; first < rows; first += kLanes / sharers) {
       const std::int32_t r = first + lane() / sharers;
-      const bool active = lane() < at_once * sharers && r < rows;
       Maxima largest{};
-      for (std::int32_t i = active ? sharer : width; i < width; i += sharers) largest.join(f(r, i));
-      shared_.maxima[lane()] = largest;
-      Group::barrier();
-      if (active && sharer % kTeam == 0) {
-        const std::int32_t end = smaller(sharer + kTeam, sharers);
-        for (std::int32_t i = sharer + 1; i < end; ++i) largest.join(shared_.maxima[lane() + i - sharer]);
-        shared_.maxima[lane()] = largest;
-      }
-      Group::barrier();
-      if (active && sharer == 0) {
-        for (std::int32_t i = kTeam; i < sharers; i += kTeam) largest.join(shared_.maxima[lane() + i]);
-        out[r] = largest;
-      }
+      MLA_NO_UNROLL
+      for (std::int32_t i = r < rows ? sharer : width; i < width; i += sharers) largest.join(f(r, i));
+      MLA_NO_UNROLL
+      for (std::int32_t mask = 1; mask < kTeam && mask < sharers; mask *= 2) largest.join(partner(largest, mask));
+      if (sharers > kTeam) join_teams(largest, sharers);
+      if (r < rows && sharer == 0) out[r] = largest;
       Group::barrier();
     }
   }
@@ -157,24 +159,28 @@ class GroupLanes {
     const std::int32_t chunk = (count + kLanes - 1) / kLanes;
     const std::int32_t begin = smaller(lane() * chunk, count);
     const std::int32_t end = smaller(begin + chunk, count);
-    Totals mine{};
-    for (std::int32_t i = begin; i < end; ++i) mine += value(i);
-    shared_.totals[lane()] = mine;
-    Group::barrier();
-    const std::int32_t team = lane() / kTeam;
-    if (lane() % kTeam == 0) {
-      for (std::int32_t i = lane() + 1; i < smaller(lane() + kTeam, kLanes); ++i) mine += shared_.totals[i];
-      shared_.team_totals[team] = mine;
+    Totals sum{};
+    MLA_NO_UNROLL
+    for (std::int32_t i = begin; i < end; ++i) sum += value(i);
+    // After the step of a mask, `sum` is that of the aligned run of 2 * mask lanes, `running` of its lanes before this
+    // one.
+    Totals running{};
+    MLA_NO_UNROLL
+    for (std::int32_t mask = 1; mask < kTeam; mask *= 2) {
+      const Totals other = partner(sum, mask);
+      if ((lane() & mask) != 0) running += other;
+      sum += other;
     }
+    if (lane() % kTeam == 0) shared_.totals[lane() / kTeam] = sum;
     Group::barrier();
     const std::int32_t teams = (smaller(count, kLanes) + kTeam - 1) / kTeam;
-    Totals running{};
     Totals total{};
+    MLA_NO_UNROLL
     for (std::int32_t i = 0; i < teams; ++i) {
-      if (i == team) running = total;
-      total += shared_.team_totals[i];
+      if (i == lane() / kTeam) running += total;
+      total += shared_.totals[i];
     }
-    for (std::int32_t i = team * kTeam; begin < end && i < lane(); ++i) running += shared_.totals[i];
+    MLA_NO_UNROLL
     for (std::int32_t i = begin; i < end; ++i) {
       // Before store: it may overwrite what value reads.
       const Totals next = value(i);
@@ -190,8 +196,42 @@ class GroupLanes {
 
   MLA_HOST_DEVICE static constexpr std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 
-  MLA_HOST_DEVICE static constexpr std::int32_t lanes_a_row(std::int32_t rows) {
-    return rows >= kLanes || rows < 1 ? 1 : kLanes / rows;
+  /// A power of two, so that the lanes of a row are aligned as the shuffles need it. No more than the row is wide.
+  MLA_HOST_DEVICE static constexpr std::int32_t lanes_a_row(std::int32_t rows, std::int32_t width) {
+    std::int32_t lanes = 1;
+    while (lanes < width && 2 * lanes * rows <= kLanes && kLanes % (2 * lanes) == 0) lanes *= 2;
+    return lanes;
+  }
+
+  MLA_HOST_DEVICE static std::int64_t partner(std::int64_t value, std::int32_t mask) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    const auto low = static_cast<std::uint32_t>(Group::shuffle_xor(static_cast<std::int32_t>(bits), mask));
+    const auto high = static_cast<std::uint32_t>(Group::shuffle_xor(static_cast<std::int32_t>(bits >> 32), mask));
+    return static_cast<std::int64_t>(std::uint64_t{high} << 32 | low);
+  }
+  MLA_HOST_DEVICE static Maxima partner(const Maxima& mine, std::int32_t mask) {
+    return {partner(mine.first, mask), partner(mine.second, mask)};
+  }
+  MLA_HOST_DEVICE static Totals partner(const Totals& mine, std::int32_t mask) {
+    Totals other{};
+    other.line = partner(mine.line, mask);
+    other.largest = partner(mine.largest, mask);
+    other.count = Group::shuffle_xor(mine.count, mask);
+    other.slots = Group::shuffle_xor(mine.slots, mask);
+    other.reductions = Group::shuffle_xor(mine.reductions, mask);
+    other.busy = Group::shuffle_xor(mine.busy, mask);
+    other.refused = Group::shuffle_xor(mine.refused, mask);
+    return other;
+  }
+
+  /// Of the teams of a row; in its first lane. `sharers` lanes a row are whole teams.
+  MLA_HOST_DEVICE void join_teams(Maxima& largest, std::int32_t sharers) {
+    const std::int32_t team = lane() / kTeam;
+    if (lane() % kTeam == 0) shared_.maxima[team] = largest;
+    Group::barrier();
+    if (lane() % sharers != 0) return;
+    MLA_NO_UNROLL
+    for (std::int32_t i = 1; i < sharers / kTeam; ++i) largest.join(shared_.maxima[team + i]);
   }
 
   Shared& shared_;

@@ -22,6 +22,9 @@ class PlanKernel {
   struct Group {
     static MLA_DEVICE std::int32_t thread() { return Arch::thread(); }
     static MLA_DEVICE void barrier() { Arch::barrier_all(); }
+    static MLA_DEVICE std::int32_t shuffle_xor(std::int32_t value, std::int32_t mask) {
+      return Arch::shuffle_xor(value, mask);
+    }
   };
   using Lanes = plan::GroupLanes<Group, Arch::kPlanThreads>;
   struct Shared {

@@ -52,8 +52,16 @@ struct State {
   Maxima best;                // result of a search for one best
 };
 
+/// Of non-negative numbers. Almost all fit 32 bits, and a 64-bit division takes a device many times as long.
+MLA_HOST_DEVICE MLA_NO_INLINE constexpr std::int64_t divide(std::int64_t a, std::int64_t b) {
+  const auto dividend = static_cast<std::uint64_t>(a);
+  const auto divisor = static_cast<std::uint64_t>(b);
+  if ((dividend | divisor) >> 32 == 0)
+    return static_cast<std::uint32_t>(dividend) / static_cast<std::uint32_t>(divisor);
+  return static_cast<std::int64_t>(dividend / divisor);
+}
 MLA_HOST_DEVICE constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
+  return divide(a + b - 1, b);
 }
 MLA_HOST_DEVICE constexpr std::int64_t larger(std::int64_t a, std::int64_t b) {
   return a > b ? a : b;
@@ -80,16 +88,34 @@ MLA_HOST_DEVICE constexpr std::int64_t makespan(const CostModel& cost, std::int6
   return splits > 1 ? busiest + cost.merge + cost.merge_per_split * splits : busiest;
 }
 
-/// Lengths of one request, and of one of its tiles.
+/// Lengths of one request, and of one of its tiles. All of it is read at once, before any of it is judged: a chain of
+/// dependent reads would wait for memory once a link.
 class Request {
  public:
   MLA_HOST_DEVICE constexpr Request(const PlanProblem& problem, std::int32_t request)
       : heads_(problem.heads),
         rows_(problem.tile.rows),
         causal_(problem.causal),
-        q_len_(problem.batch.query_length(request)),
-        kv_len_(static_cast<std::int32_t>(problem.batch.kv_length(request, problem.page_size))) {}
+        q_begin_(problem.batch.qo_indptr[request]),
+        q_end_(problem.batch.qo_indptr[request + 1]),
+        first_page_(problem.batch.kv_indptr[request]),
+        pages_(static_cast<std::int64_t>(problem.batch.kv_indptr[request + 1]) - first_page_),
+        last_page_(problem.batch.kv_last_page_len[request]),
+        q_len_(q_end_ - q_begin_),
+        // No pages means no tokens whatever the last page is said to hold.
+        kv_len_(pages_ <= 0 ? 0 : static_cast<std::int32_t>((pages_ - 1) * problem.page_size + last_page_)) {}
 
+  MLA_HOST_DEVICE constexpr PlanError error(const PlanProblem& problem) const {
+    const bool query = q_begin_ >= 0 && q_len_ >= 0 && q_len_ <= problem.max_q_len &&
+                       q_end_ - problem.batch.qo_indptr[0] <= problem.max_total_q;
+    if (!query) return PlanError::query;
+    if (pages_ < 0 || first_page_ < 0) return PlanError::kv_length;
+    const bool kv = pages_ == 0 || (last_page_ >= 1 && last_page_ <= problem.page_size &&
+                                    (pages_ - 1) * problem.page_size + last_page_ <= kMaxKvLength);
+    return kv ? PlanError::none : PlanError::kv_length;
+  }
+
+  MLA_HOST_DEVICE constexpr std::int32_t q_begin() const { return q_begin_; }
   MLA_HOST_DEVICE constexpr std::int32_t tiles() const { return row_tiles(heads_, q_len_, rows_); }
   MLA_HOST_DEVICE constexpr std::int32_t row_begin(std::int32_t tile) const { return tile * rows_; }
   MLA_HOST_DEVICE constexpr std::int32_t row_end(std::int32_t tile) const {
@@ -108,6 +134,11 @@ class Request {
   std::int32_t heads_;
   std::int32_t rows_;
   bool causal_;
+  std::int32_t q_begin_;
+  std::int32_t q_end_;
+  std::int32_t first_page_;
+  std::int64_t pages_;
+  std::int32_t last_page_;
   std::int32_t q_len_;
   std::int32_t kv_len_;
 };
@@ -131,7 +162,7 @@ class Line {
   }
 
   /// Where `candidate` begins worker `worker`'s part.
-  MLA_HOST_DEVICE constexpr PlanCut cut(const Candidate& candidate, std::int32_t worker) const {
+  MLA_HOST_DEVICE MLA_NO_INLINE constexpr PlanCut cut(const Candidate& candidate, std::int32_t worker) const {
     if (worker == 0) return {0, 0};
     if (worker >= workers_) return {tiles_, 0};
     switch (candidate.family) {
@@ -153,7 +184,7 @@ class Line {
     const bool last = end.block > 0;
     return first && last && begin.tile == end.tile ? 1 : (first ? 1 : 0) + (last ? 1 : 0);
   }
-  MLA_HOST_DEVICE constexpr std::int64_t cost(const PlanCut& begin, const PlanCut& end) const {
+  MLA_HOST_DEVICE MLA_NO_INLINE constexpr std::int64_t cost(const PlanCut& begin, const PlanCut& end) const {
     if (same(begin, end)) return 0;
     // A worker that begins within a tile pays for a work that the line charged to whoever began the tile.
     return position(end) - position(begin) + (begin.block > 0 ? cost_.work : 0) +
@@ -166,12 +197,12 @@ class Line {
     if (end.block == 0 || (begin.tile == end.tile && begin.block > 0)) return 1;
     if (candidate.family == Family::even) {
       // Cuts lie at least one step apart, so each of the tile makes a piece.
-      const std::int64_t last = (starts_[end.tile + 1] - tokens_ / 2 - 1) / candidate.step;
+      const std::int64_t last = divide(starts_[end.tile + 1] - tokens_ / 2 - 1, candidate.step);
       return smaller(last, workers_ - 1) - worker + 1;
     }
     const std::int64_t count = candidate.step * tiles_;
     if (count <= workers_) return smaller(candidate.step, blocks(end.tile));
-    const std::int64_t last = ((end.tile + 1) * candidate.step * workers_ - 1) / count;
+    const std::int64_t last = divide((end.tile + 1) * candidate.step * workers_ - 1, count);
     return smaller(last, workers_ - 1) - worker + 1;
   }
 
@@ -184,6 +215,7 @@ class Line {
   MLA_HOST_DEVICE constexpr std::int32_t tile_at(std::int64_t position) const {
     std::int32_t low = 0;
     std::int32_t high = tiles_;
+    MLA_NO_UNROLL
     while (high - low > 1) {
       const std::int32_t middle = low + (high - low) / 2;
       (starts_[middle] <= position ? low : high) = middle;
@@ -209,10 +241,11 @@ class Line {
 
   MLA_HOST_DEVICE constexpr PlanCut equal_cut(std::int64_t pieces, std::int32_t worker) const {
     const std::int64_t count = pieces * tiles_;
-    const std::int64_t piece = count <= workers_ ? worker : worker * count / workers_;
+    const std::int64_t piece = count <= workers_ ? worker : divide(worker * count, workers_);
     if (piece >= count) return {tiles_, 0};
-    const auto tile = static_cast<std::int32_t>(piece / pieces);
-    return {tile, static_cast<std::int32_t>(blocks(tile) * (piece % pieces) / pieces)};
+    const auto tile = static_cast<std::int32_t>(divide(piece, pieces));
+    const std::int64_t of_tile = piece - tile * pieces;
+    return {tile, static_cast<std::int32_t>(divide(blocks(tile) * of_tile, pieces))};
   }
 
   CostModel cost_;
@@ -237,6 +270,7 @@ class Planner {
     const Choice choice = choose(line, tiles.largest);
     lanes_.parallel(workers() + 1, [&](std::int32_t w) { plan_.cuts[w] = line.cut(choice.candidate, w); });
     // A removed cut lowers one worker's cost, which may allow another removal: the second round finds most of these.
+    MLA_NO_UNROLL
     for (int round = 0; round < 2 && choice.splits > 1; ++round) {
       remove_cuts(line, choice.busiest, 1);
       remove_cuts(line, choice.busiest, 2);
@@ -257,22 +291,9 @@ class Planner {
   MLA_HOST_DEVICE std::int32_t workers() const { return problem_.num_workers; }
   MLA_HOST_DEVICE std::int32_t batch() const { return problem_.batch.batch; }
 
-  MLA_HOST_DEVICE PlanError error_of(std::int32_t request) const {
-    const RaggedBatchView& view = problem_.batch;
-    const std::int32_t q_len = view.query_length(request);
-    if (view.qo_indptr[request] < 0 || q_len < 0 || q_len > problem_.max_q_len) return PlanError::query;
-    if (view.qo_indptr[request + 1] - view.qo_indptr[0] > problem_.max_total_q) return PlanError::query;
-    const std::int64_t pages = static_cast<std::int64_t>(view.kv_indptr[request + 1]) - view.kv_indptr[request];
-    if (pages < 0 || view.kv_indptr[request] < 0) return PlanError::kv_length;
-    if (pages == 0) return PlanError::none;
-    const std::int32_t last = view.kv_last_page_len[request];
-    const bool fits =
-        last >= 1 && last <= problem_.page_size && (pages - 1) * problem_.page_size + last <= kMaxKvLength;
-    return fits ? PlanError::none : PlanError::kv_length;
-  }
-
   // Arrays that break the limits would lead out of the workspace: nothing is planned then, and the header says why.
   MLA_HOST_DEVICE void refuse(PlanError error, std::int32_t request) {
+    MLA_NO_UNROLL
     for (std::int32_t w = 0; w <= workers(); ++w) plan_.work_indptr[w] = 0;
     PlanHeader header;
     header.error = error;
@@ -297,12 +318,13 @@ class Planner {
     const auto tiles_of = [&](std::int32_t b) {
       Totals sum{};
       if (b >= batch()) return sum;
-      if (error_of(b) != PlanError::none) {
+      const Request request(problem_, b);
+      if (request.error(problem_) != PlanError::none) {
         sum.refused = batch() - b;
         return sum;
       }
-      const Request request(problem_, b);
       sum.count = request.tiles();
+      MLA_NO_UNROLL
       for (std::int32_t t = 0; t < sum.count; ++t) {
         const std::int64_t length = line_length(request, t);
         sum.line += length;
@@ -313,13 +335,14 @@ class Planner {
     return lanes_.scan(batch() + 1, tiles_of, [&](std::int32_t b, Totals start, const Totals& total) {
       if (total.refused > 0) {
         const std::int32_t first = batch() - total.refused;
-        if (b == first) refuse(error_of(b), b);
+        if (b == first) refuse(Request(problem_, b).error(problem_), b);
         return;
       }
       plan_.tile_indptr[b] = start.count;
       plan_.line[start.count] = start.line;
       if (b >= batch()) return;
       const Request request(problem_, b);
+      MLA_NO_UNROLL
       for (std::int32_t t = 0; t < request.tiles(); ++t) {
         plan_.tile_request[start.count + t] = b;
         plan_.line[start.count + t] = start.line;
@@ -356,7 +379,7 @@ class Planner {
 
   /// The best such number of pieces; the smallest of equals.
   MLA_HOST_DEVICE std::int64_t best_equal_split(const Line& line, std::int64_t largest) {
-    const auto choices = static_cast<std::int32_t>(smaller(workers() / larger(line.tiles(), 1), most_splits()));
+    const auto choices = static_cast<std::int32_t>(smaller(divide(workers(), larger(line.tiles(), 1)), most_splits()));
     if (choices < 2 || largest < 2) return 1;
     lanes_.maxima(
         1, choices,
@@ -371,7 +394,7 @@ class Planner {
   MLA_HOST_DEVICE std::int64_t upper_bound(const Line& line, std::int64_t best_equal, std::int64_t largest) const {
     const CostModel& cost = problem_.cost;
     const std::int64_t step = even_step(0, line, largest);
-    const std::int64_t pieces = (cost.work + largest * problem_.tile.tokens) / step + 2;
+    const std::int64_t pieces = divide(cost.work + largest * problem_.tile.tokens, step) + 2;
     const std::int64_t busiest = step + cost.work + 2 * static_cast<std::int64_t>(cost.partial) + problem_.tile.tokens;
     const std::int64_t even = pieces <= most_splits() ? makespan(cost, busiest, pieces) : INT64_MAX;
     return line.tiles() > workers() ? even : smaller(even, one_wave_makespan(best_equal, largest));
@@ -382,7 +405,8 @@ class Planner {
   }
 
   // Not below the step at which the largest tile meets the split limit: shorter ones would all be refused.
-  MLA_HOST_DEVICE std::int64_t even_step(std::int32_t index, const Line& line, std::int64_t largest) const {
+  MLA_HOST_DEVICE MLA_NO_INLINE std::int64_t even_step(std::int32_t index, const Line& line,
+                                                       std::int64_t largest) const {
     const std::int64_t eighths = index < 8 ? 8 + index : static_cast<std::int64_t>(4 + index % 4) << (index / 4);
     const std::int64_t shortest = divide_up(problem_.cost.work + largest * problem_.tile.tokens, most_splits());
     return larger(larger(mean_length(line), shortest) * eighths / 8, problem_.tile.tokens);
@@ -419,7 +443,7 @@ class Planner {
     });
     lanes_.parallel(kCandidates, [&](std::int32_t c) {
       std::int32_t place = 0;
-      for (std::int32_t i = 0; i < c; ++i) place += state_.candidates[i].allowed ? 1 : 0;
+      for (std::int32_t i = 0; i < kCandidates; ++i) place += i < c && state_.candidates[i].allowed ? 1 : 0;
       if (state_.candidates[c].allowed) state_.allowed[place] = c;
       if (c == kCandidates - 1) state_.num_allowed = place + (state_.candidates[c].allowed ? 1 : 0);
     });
@@ -427,7 +451,7 @@ class Planner {
 
   MLA_HOST_DEVICE Choice choose(const Line& line, std::int64_t largest_length) {
     if (line.tiles() == 0) return {{Family::equal, 1, true}, 0, 0, 0};
-    list_candidates(line, (largest_length - problem_.cost.work) / problem_.tile.tokens);
+    list_candidates(line, divide(largest_length - problem_.cost.work, problem_.tile.tokens));
     lanes_.maxima(
         state_.num_allowed, workers(),
         [&](std::int32_t i, std::int32_t w) {
@@ -534,13 +558,13 @@ class Planner {
     return static_cast<std::int32_t>(larger(state_.best.first, 1));
   }
 
-  MLA_HOST_DEVICE Work whole_tile(std::int32_t tile) const {
+  MLA_HOST_DEVICE MLA_NO_INLINE Work whole_tile(std::int32_t tile) const {
     const std::int32_t b = plan_.tile_request[tile];
     const Request request(problem_, b);
     const std::int32_t of_request = tile - plan_.tile_indptr[b];
     Work work;
     work.request = b;
-    work.q_token = problem_.batch.qo_indptr[b];
+    work.q_token = request.q_begin();
     work.row_begin = request.row_begin(of_request);
     work.row_count = request.row_end(of_request) - work.row_begin;
     work.kv_end = request.kv_end(of_request);

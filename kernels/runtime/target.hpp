@@ -6,8 +6,14 @@
 #define MLA_HOST_DEVICE __host__ __device__
 #define MLA_DEVICE __device__ __forceinline__
 #define MLA_GLOBAL __global__
+/// For code that runs once: a device fetches instructions more slowly than it executes them, so copies of a loop's body
+/// or of a function cost more than the jumps they save.
+#define MLA_NO_INLINE __noinline__
+#define MLA_NO_UNROLL _Pragma("unroll 1")
 #else
 #define MLA_HOST_DEVICE
 #define MLA_DEVICE inline
 #define MLA_GLOBAL
+#define MLA_NO_INLINE
+#define MLA_NO_UNROLL
 #endif

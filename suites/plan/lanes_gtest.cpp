@@ -36,6 +36,16 @@ class FibreGroup {
     const std::int32_t lane = group.lane_;
     group.scheduler_[lane] = std::move(group.scheduler_[lane]).resume();
   }
+  // All lanes exchange, in whatever order they come.
+  static std::int32_t shuffle_xor(std::int32_t value, std::int32_t mask) {
+    FibreGroup& group = *current_;
+    const std::int32_t lane = group.lane_;
+    group.exchanged_[lane] = value;
+    barrier();
+    const std::int32_t other = group.exchanged_[lane ^ mask];
+    barrier();
+    return other;
+  }
 
   template <class Body>
   static void run(std::int32_t lanes, std::uint64_t seed, Body body) {
@@ -54,7 +64,7 @@ class FibreGroup {
   }
 
  private:
-  explicit FibreGroup(std::int32_t lanes) : stacks_(64 * 1024), fibres_(lanes), scheduler_(lanes) {}
+  explicit FibreGroup(std::int32_t lanes) : stacks_(64 * 1024), fibres_(lanes), scheduler_(lanes), exchanged_(lanes) {}
 
   void run_to_end(std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -79,6 +89,7 @@ class FibreGroup {
   context::pooled_fixedsize_stack stacks_;
   std::vector<context::fiber> fibres_;
   std::vector<context::fiber> scheduler_;
+  std::vector<std::int32_t> exchanged_;
   std::int32_t lane_ = 0;
 };
 
@@ -130,7 +141,7 @@ struct Group {
   static constexpr std::int32_t lanes = kLanes;
   static constexpr int cases = kCases;
 };
-using Groups = ::testing::Types<Group<1, 400>, Group<64, 300>, Group<100, 200>, Group<256, 100>, Group<1024, 25>>;
+using Groups = ::testing::Types<Group<16, 300>, Group<64, 200>, Group<112, 150>, Group<256, 60>, Group<1024, 15>>;
 TYPED_TEST_SUITE(GroupPlan, Groups);
 
 TYPED_TEST(GroupPlan, HasTheBitsOfTheHostPlan) {
