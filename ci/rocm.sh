@@ -5,7 +5,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 usage="usage: ci/rocm.sh [--targets 'gfx950 gfx942'] [--toolchain-only] [SOURCE.cpp]...
-  Without sources: kernels/*/instantiations/*.cpp; one with a target's name in its path is compiled for that target alone.
+  Without sources: kernels/arch/TARGET/*.{cpp,hip} and kernels/*/instantiations/*.{cpp,hip}; one with a target's name in
+  its path is compiled for that target alone.
   Leaves code objects, disassembly and resource notes in build/rocm/, and out/isa.json; exit status 1 if a kernel is over
   its budget (ci/isa/budget.json), with a line a violation.
   MLA_ROCM_ROOT  where the chroot is kept (default ~/.cache/mla-harness/rocm), about 1 GB; delete it to have it made anew
@@ -67,9 +68,11 @@ step "compiler: $compiler"
 
 cd "$MLA_ROOT"
 if [ ${#sources[@]} -eq 0 ]; then
-  for source in kernels/*/instantiations/*.cpp; do [ ! -f "$source" ] || sources+=("$source"); done
+  for source in kernels/arch/gfx*/*.{cpp,hip} kernels/*/instantiations/*.{cpp,hip}; do
+    [ ! -f "$source" ] || sources+=("$source")
+  done
 fi
-[ ${#sources[@]} -gt 0 ] || die "no sources: kernels/*/instantiations/*.cpp matches nothing"
+[ ${#sources[@]} -gt 0 ] || die "no sources: no *.cpp or *.hip in kernels/arch/gfx*/ or kernels/*/instantiations/"
 
 # The whole of kernels/ is copied: a bind mount would need more rights and be left behind by a killed run.
 rm -rf "$work/src" "$work/objects"
@@ -80,7 +83,7 @@ jobs_file=$work/jobs
 for source in "${sources[@]}"; do
   [ -f "$source" ] || die "no such source: $source"
   install -D "$source" "$work/src/$source"
-  named=$(grep -oE 'gfx[0-9a-f]+|sm[0-9]+|host' <<<"${source##*/}" | head -n 1 || true)
+  named=$(grep -oE 'gfx[0-9a-f]+|sm[0-9]+|host' <<<"$source" | tail -n 1 || true)
   for target in $targets; do
     [ -z "$named" ] || [ "$named" = "$target" ] || continue
     echo "$target $source" >>"$jobs_file"
@@ -92,8 +95,8 @@ cat >"$work/compile" <<'SCRIPT'
 # compile BIN TARGET SOURCE: code object, disassembly and notes of one source for one target
 set -eu
 bin=$1 target=$2 source=$3
-name=objects/$(basename "$source" .cpp)
-name=${name%.hip}.$target
+name=$(basename "$source" .cpp)
+name=objects/${name%.hip}.$target
 "$bin/clang++" -x hip --offload-arch="$target" --offload-device-only --no-gpu-bundle-output \
   -DMLA_TARGET_GFX -std=c++20 -O3 -Wall -Wextra -Werror -I src -I src/kernels/include -c "src/$source" -o "$name.co"
 "$bin/llvm-readelf" --notes "$name.co" >"$name.notes"
