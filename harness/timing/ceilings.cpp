@@ -149,21 +149,26 @@ Ceiling f32_matmul_ceiling(const CeilingConfig& config) {
           fmt::format("Eigen, {0} x {0} x {0} on each of {1} cores, best pass", n, pool.size())};
 }
 
-Ceiling bf16_matmul_ceiling(const CeilingConfig& config) {
+Ceiling bf16_matmul_ceiling(const CeilingConfig& config, double least_plausible) {
   Ceiling ceiling{"matmul_bf16", config.bf16_device, std::nullopt, "GFLOP/s", ""};
   const double rate = config.bf16_matmul ? config.bf16_matmul(config.seconds) : 0;
-  if (rate > 0) {
+  if (!(rate > 0)) {
+    ceiling.note = "nothing in this build multiplies bf16 matrices (libtorch is absent)";
+  } else if (rate < least_plausible) {
+    ceiling.note =
+        fmt::format("libtorch reached {:.3g} GFLOP/s only: it has no fast bf16 product for this processor", rate);
+  } else {
     ceiling.value = rate;
     ceiling.note = "libtorch, best product";
-  } else {
-    ceiling.note = "nothing in this build multiplies bf16 matrices (libtorch is absent)";
   }
   return ceiling;
 }
 
 std::vector<Ceiling> measure_ceilings(const CeilingConfig& config) {
-  return {memory_read_ceiling(config), f32_fma_ceiling(config), f32_matmul_ceiling(config),
-          bf16_matmul_ceiling(config)};
+  std::vector<Ceiling> ceilings = {memory_read_ceiling(config), f32_fma_ceiling(config), f32_matmul_ceiling(config)};
+  const double f32_rate = *ceilings.back().value;
+  ceilings.push_back(bf16_matmul_ceiling(config, config.bf16_device == "cpu" ? f32_rate / 4 : 0));
+  return ceilings;
 }
 
 }  // namespace mla::harness

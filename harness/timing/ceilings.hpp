@@ -36,10 +36,11 @@ struct CeilingConfig {
 /// Best float32 matrix multiplication rate (Eigen), one 768 x 768 product a core.
 [[nodiscard]] Ceiling f32_matmul_ceiling(const CeilingConfig& config = {});
 
-/// Result of `config.bf16_matmul`.
-[[nodiscard]] Ceiling bf16_matmul_ceiling(const CeilingConfig& config = {});
+/// Result of `config.bf16_matmul`, absent below `least_plausible` GFLOP/s: a library without a fast path for this
+/// processor says nothing about the processor.
+[[nodiscard]] Ceiling bf16_matmul_ceiling(const CeilingConfig& config = {}, double least_plausible = 0);
 
-/// All of the above.
+/// All of the above; on a CPU, a bf16 rate below a quarter of the float32 rate is not plausible.
 [[nodiscard]] std::vector<Ceiling> measure_ceilings(const CeilingConfig& config = {});
 
 }  // namespace mla::harness

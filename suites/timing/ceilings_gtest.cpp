@@ -40,5 +40,13 @@ TEST(Ceilings, Bf16IsAbsentWithoutACallableOrAResult) {
   EXPECT_FALSE(bf16_matmul_ceiling({.bf16_matmul = [](double) { return 0.0; }, .bf16_device = "cpu"}).value);
 }
 
+TEST(Ceilings, Bf16IsAbsentBelowThePlausibleAndTheNoteGivesTheRate) {
+  const CeilingConfig config{.bf16_matmul = [](double) { return 0.93; }, .bf16_device = "cpu"};
+  const Ceiling ceiling = bf16_matmul_ceiling(config, 10);
+  EXPECT_FALSE(ceiling.value);
+  EXPECT_THAT(ceiling.note, testing::HasSubstr("0.93 GFLOP/s"));
+  EXPECT_TRUE(bf16_matmul_ceiling(config, 0.5).value);
+}
+
 }  // namespace
 }  // namespace mla::harness

@@ -216,17 +216,20 @@ double bf16_matmul_gflops(double seconds, int threads) {
   const ::torch::InferenceMode inference;
   at::set_num_threads(threads);
   const ::torch::Device device = best_device();
-  const std::int64_t n = device.is_cpu() ? 1024 : 8192;
-  const Tensor a = ::torch::randn({n, n}, ::torch::TensorOptions().device(device)).to(::torch::kBFloat16);
+  const std::int64_t largest = device.is_cpu() ? 2048 : 8192;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  double best = std::numeric_limits<double>::infinity();
-  do {
+  double best = 0;
+  // From small to large, because a processor without bf16 arithmetic would take many seconds for a large product.
+  for (std::int64_t n = 256; Clock::now() < end;) {
+    const Tensor a = ::torch::ones({n, n}, ::torch::TensorOptions().device(device).dtype(::torch::kBFloat16));
     const auto begin = Clock::now();
     const Tensor product = ::torch::matmul(a, a);
     if (device.is_cuda()) ::torch::cuda::synchronize();
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
-  } while (Clock::now() < end);
-  return 2.0 * static_cast<double>(n * n * n) / best;
+    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+    best = std::max(best, 2e-9 * static_cast<double>(n * n * n) / took);
+    if (n < largest && 16 * took < seconds) n *= 2;
+  }
+  return best;
 }
 
 }  // namespace

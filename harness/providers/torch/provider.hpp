@@ -16,7 +16,7 @@ namespace mla::harness {
 [[nodiscard]] std::string_view torch_absence();
 
 /// Best bf16 matrix multiplication rate in GFLOP/s over about `seconds`, on the provider's device; 0 where this build
-/// has no libtorch or cannot load it. The product of two 1024 x 1024 matrices on a CPU, 8192 x 8192 on a GPU.
+/// has no libtorch or cannot load it. Square matrices of up to 2048 rows on a CPU, 8192 on a GPU.
 [[nodiscard]] double torch_bf16_matmul_gflops(double seconds);
 
 }  // namespace mla::harness
