@@ -56,7 +56,8 @@ class Api {
 
   static Status decode(const DecodeInputs& inputs, const DecodeOutputs& outputs, const PlanLimits& limits,
                        void* workspace, std::size_t workspace_bytes, hipStream_t stream) {
-    if (const Status status = validate(inputs, outputs, limits, workspace, workspace_bytes); !status.ok()) return status;
+    if (const Status status = validate(inputs, outputs, limits, workspace, workspace_bytes); !status.ok())
+      return status;
     const WorkspaceLayout layout = workspace_layout(limits);
     const DecodeArguments arguments = decode_arguments(inputs, outputs, bind_workspace(workspace, layout));
     hipError_t error = hipSuccess;

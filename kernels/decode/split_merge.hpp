@@ -86,7 +86,8 @@ class SplitParts {
     Arch::barrier();
     if (parts_[0].slot < 0 && parts_[1].slot < 0) return;
     if (Arch::thread() == 0) announce<Arch>(arguments);
-#pragma unroll
+      // Not unrolled: the code runs once, and fetching it costs more than the loop.
+#pragma unroll 1
     for (int i = 0; i < 2; ++i) {
       const SplitPart& part = parts_[i];
       if (part.slot < 0) continue;

@@ -93,7 +93,9 @@ struct Arch {
   }
 
   /// Makes what all lanes stored before the last barrier visible to workgroups that see a later `arrive`. One lane.
-  static MLA_DEVICE void publish() { __threadfence(); }
+  static MLA_DEVICE void publish() {
+    __threadfence();
+  }
   /// Adds one to the counter; returns what it was. One lane.
   static MLA_DEVICE int arrive(int* counter) {
     int before;

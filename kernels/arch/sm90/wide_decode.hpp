@@ -1,17 +1,18 @@
 // Decode for tiles of 64 query rows on Hopper: bf16, warpgroup matrix products.
 //
-// Two compute warpgroups hold the 64x512 output between them, 256 columns each. They take the KV in pairs of 64-token
-// blocks: warpgroup 0 makes the scores and P of block 0, warpgroup 1 of block 1, and each multiplies both P with its half
-// of the columns, its own P from registers first. So one warpgroup's softmax runs beside the other's products.
-// FlashMLA describes this division (its deep dive of 2025-04-22); there as here it is forced by the accumulator: 64x512
-// float32 is half the register file, so a second row tile, which would make ping-pong simple, does not fit.
+// Two compute warpgroups hold the 64x512 output between them, 256 columns each, because in float32 it is half of the
+// register file. They take the KV in pairs of 64-token blocks: warpgroup 0 makes the scores and P of block 0, warpgroup
+// 1 of block 1, and each multiplies both P with its half of the columns, its own P from registers. FlashMLA describes
+// this division in its deep dive of April 2025; the order here differs: both take block 0 first, so that its place is
+// refilled while block 1 is in use, and warpgroup 1 runs about one product behind, its softmax beside the other's
+// products.
 //
-// Half a block's columns are one copy group: each is refilled as soon as its last reader is done.
-//   group     columns             last reader
-//   block 0   0-255               warpgroup 0, first product     "early"
-//             256-575             warpgroup 1, second product    "late"; P of the block lives in columns 512-575,
-//   block 1   256-511             warpgroup 1, first product     "early"   which are keys only
-//             0-255, 512-575      warpgroup 0, second product    "late"
+// Half a block's columns are one copy group, refilled when the warpgroup that uses them as values is done:
+//   group          columns            values of
+//   left, block 0  0-255              warpgroup 0
+//   right, block 0 256-575            warpgroup 1; P of block 0 takes the place of columns 512-575, which are keys only
+//   left, block 1  0-255, 512-575     warpgroup 0; P of block 1 likewise
+//   right, block 1 256-511            warpgroup 1
 #pragma once
 
 #include <cstddef>
@@ -38,18 +39,19 @@ class WideDecodeKernel {
   static constexpr int kThreads = 384;
 
  private:
-  static constexpr int kSubtiles = kHeadDim / 64;           // of 64 dims
-  static constexpr int kSubtileBytes = kTokens * 128;       // [64 rows][64 dims], swizzled
+  static constexpr int kSubtiles = kHeadDim / 64;      // of 64 dims
+  static constexpr int kSubtileBytes = kTokens * 128;  // [64 rows][64 dims], swizzled
   static constexpr int kBlockBytes = kSubtiles * kSubtileBytes;
   static constexpr int kRopeSubtile = kSubtiles - 1;
   static constexpr int kQueryOffset = 2 * kBlockBytes;
-  static constexpr int kRowOffset = kQueryOffset + kBlockBytes;  // float [4][64]: maximum of block 0, 1; sum of each half
+  static constexpr int kRowOffset =
+      kQueryOffset + kBlockBytes;  // float [4][64]: maximum of block 0, 1; sum of each half
   static constexpr int kPartOffset = kRowOffset + 4 * kRows * 4;
   static constexpr int kBarrierOffset = kPartOffset + 2 * static_cast<int>(sizeof(SplitPart));
   static constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
   // mbarriers: full and empty of the four copy groups, full and empty of q.
-  enum Group { kEarly0, kLate0, kEarly1, kLate1, kQuery, kGroups };
+  enum Group { kLeft0, kRight0, kLeft1, kRight1, kQuery, kGroups };
 
  public:
   static constexpr int kSharedBytes = kBarrierOffset + kGroups * 16;
@@ -97,40 +99,58 @@ class WideDecodeKernel {
     return base_ + block * kBlockBytes + index * kSubtileBytes;
   }
 
-  // ---- copies --------------------------------------------------------------------------------------------------------
-  // 128 lanes, eight to a row of 128 bytes, each with rows lane / 8 + 16 i of every subtile. The eight hold the addresses
-  // of their four rows between them, one a lane, because registers are dear here.
+  // ---- copies
+  // -------------------------------------------------------------------------------------------------------- 128 lanes,
+  // eight to a row of 128 bytes, each with rows lane / 8 + 16 i of every subtile. The eight hold the addresses of their
+  // four rows between them, one a lane, because registers are dear here.
 
   static constexpr int kRowsPerLane = 4;
-  using Stream = TileStream<Arch, kTokens>;
+  using Stream = TileStream<Arch, 2 * kTokens>;
 
   static MLA_DEVICE int copy_lane() { return static_cast<int>(threadIdx.x) % 128; }
   static MLA_DEVICE int own_row() { return copy_lane() / 8 + 16 * (copy_lane() % kRowsPerLane); }
 
+  // This lane's rows of a pair of blocks; null past the end, which the copy fills with zeros so that 0 * P stays 0.
+  struct Pair {
+    const std::byte* blocks[2] = {nullptr, nullptr};
+    int starts_work = -1;
+    bool live = false;
+  };
+
   MLA_DEVICE void copy_all() {
     Stream stream(arguments_, first_work_, end_work_);
-    typename Stream::Row next = stream.locate(own_row());
-    int pair = 0;
+    typename Stream::Row located[2];
+    locate(stream, located);
     int queries = 0;
-    while (!stream.done()) {
-      if (stream.first()) copy_query(stream.work(), queries++);
-      const int work = stream.work();
-      const std::byte* block0 = stream.address(next);
-      // An odd block out: its partner is all masked, and zero so that 0 * P stays 0.
-      const std::byte* block1 = nullptr;
-      stream.advance();
-      next = stream.locate(own_row());
-      if (stream.work() == work) {
-        block1 = stream.address(next);
-        stream.advance();
-        next = stream.locate(own_row());
-      }
-      copy_group<0, 4, false>(kEarly0, 0, block0, pair);
-      copy_group<4, 8, false>(kEarly1, 1, block1, pair);
-      copy_group<4, 9, false>(kLate0, 0, block0, pair);
-      copy_group<0, 4, true>(kLate1, 1, block1, pair);
-      ++pair;
+    Pair now = take(stream, located);
+    for (int pair = 0; now.live; ++pair) {
+      const Pair next = take(stream, located);
+      if (now.starts_work >= 0) copy_query(now.starts_work, queries++);
+      copy_group<0, 4, false>(kLeft0, 0, now.blocks[0], pair);
+      copy_group<4, 9, false>(kRight0, 0, now.blocks[0], pair);
+      copy_group<4, 8, false>(kRight1, 1, now.blocks[1], pair);
+      copy_group<0, 4, true>(kLeft1, 1, now.blocks[1], pair);
+      now = next;
     }
+  }
+
+  static MLA_DEVICE void locate(const Stream& stream, typename Stream::Row (&located)[2]) {
+    located[0] = stream.locate(own_row());
+    located[1] = stream.locate(kTokens + own_row());
+  }
+
+  static MLA_DEVICE Pair take(Stream& stream, typename Stream::Row (&located)[2]) {
+    Pair pair;
+    pair.live = !stream.done();
+    if (!pair.live) return pair;
+    if (stream.first()) pair.starts_work = stream.work();
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+      pair.blocks[block] = stream.address(located[block]);
+    }
+    stream.advance();
+    locate(stream, located);
+    return pair;
   }
 
   // Subtiles [kBegin, kEnd) of a block, and the rope subtile too where asked.
@@ -165,7 +185,8 @@ class WideDecodeKernel {
     copy_arrive(full(kQuery));
   }
 
-  // ---- compute -------------------------------------------------------------------------------------------------------
+  // ---- compute
+  // -------------------------------------------------------------------------------------------------------
 
   // Of a lane: rows g and g + 8 of its wave's 16, g = lane / 4.
   struct RowPair {
@@ -193,7 +214,11 @@ class WideDecodeKernel {
       fence_async_proxy();
       for (int begin = work.kv_begin; begin < work.kv_end; begin += 2 * kTokens, ++pair) {
         const bool last = begin + 2 * kTokens >= work.kv_end;
-        take_pair<kHalf>(begin, last, pair, rows, output);
+        if constexpr (kHalf == 0) {
+          first_half(begin, last, pair, rows, output);
+        } else {
+          second_half(begin, last, pair, rows, output);
+        }
       }
       write<kHalf>(work, rows, output);
     }
@@ -212,34 +237,19 @@ class WideDecodeKernel {
     }
   }
 
+  // Starts the scores of this warpgroup's block.
   template <int kHalf>
-  MLA_DEVICE void take_pair(int begin, bool last, int pair, RowPair& rows, float (&output)[128]) {
-    float scores[32];
-    make_scores<kHalf>(pair, scores);
-    if (last) release(kQuery);
-    float local[2];
-    mask(begin + kHalf * kTokens, rows, scores, local);
-    if constexpr (kHalf == 0) {
-      first_half(pair, rows, scores, local, output);
-    } else {
-      second_half(pair, rows, scores, local, output);
-    }
-  }
-
-  // Scores of this warpgroup's block; its copy group that is refilled first comes first.
-  template <int kHalf>
-  MLA_DEVICE void make_scores(int pair, float (&scores)[32]) const {
+  MLA_DEVICE void start_scores(int pair, float (&scores)[32]) const {
     const auto parity = static_cast<std::uint32_t>(pair) & 1U;
-    mbarrier_wait(full(kHalf == 0 ? kEarly0 : kEarly1), parity);
+    mbarrier_wait(full(kHalf == 0 ? kLeft0 : kRight1), parity);
     fence_async_proxy();
     wgmma_fence();
     multiply_subtiles<kHalf, kHalf * 4, kHalf * 4 + 4>(scores, true);
-    mbarrier_wait(full(kHalf == 0 ? kLate0 : kLate1), parity);
+    mbarrier_wait(full(kHalf == 0 ? kRight0 : kLeft1), parity);
     fence_async_proxy();
     multiply_subtiles<kHalf, 4 - kHalf * 4, 8 - kHalf * 4>(scores, false);
     multiply_subtiles<kHalf, kRopeSubtile, kSubtiles>(scores, false);
     wgmma_commit();
-    wgmma_wait<0>();
   }
 
   template <int kBlock, int kBegin, int kEnd>
@@ -275,7 +285,9 @@ class WideDecodeKernel {
     }
   }
 
-  static MLA_DEVICE float finite(float maximum) { return maximum == kMinusInfinity ? 0.0F : maximum; }
+  static MLA_DEVICE float finite(float maximum) {
+    return maximum == kMinusInfinity ? 0.0F : maximum;
+  }
 
   // P of the block in registers, as the left operand of four products; adds to the sums.
   static MLA_DEVICE void make_probabilities(const float (&maximum)[2], float (&scores)[32], RowPair& rows,
@@ -295,16 +307,21 @@ class WideDecodeKernel {
     }
   }
 
-  static MLA_DEVICE void shrink(float (&output)[128], RowPair& rows, const float (&factor)[2]) {
+  static MLA_DEVICE void shrink(float (&output)[128], const float (&factor)[2]) {
+    // The maximum settles after a few blocks: then this is 128 multiplications by one, between two products.
+    if (!__any_sync(0xffffffffU, factor[0] != 1.0F || factor[1] != 1.0F)) return;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      rows.sum[i] *= factor[i];
 #pragma unroll
       for (int tile = 0; tile < 32; ++tile) {
         output[tile * 4 + i * 2] *= factor[i];
         output[tile * 4 + i * 2 + 1] *= factor[i];
       }
     }
+  }
+  static MLA_DEVICE void shrink_sums(RowPair& rows, const float (&factor)[2]) {
+    rows.sum[0] *= factor[0];
+    rows.sum[1] *= factor[1];
   }
 
   // P to shared memory, for the other warpgroup: rows of 64 tokens.
@@ -337,10 +354,9 @@ class WideDecodeKernel {
     if (threadIdx.x % 32 == 0) mbarrier_arrive(empty(group));
   }
 
-  // Named barriers: from warpgroup 0 the maximum of block 0, and its P; from warpgroup 1 maximum and P of block 1.
-  static constexpr int kMaximum0 = 2;
+  // Named barriers: maximum and P of block 0 are ready, those of block 1 are.
+  static constexpr int kBlock0 = 2;
   static constexpr int kBlock1 = 3;
-  static constexpr int kProbabilities0 = 4;
 
   MLA_DEVICE void multiply_own(int block, int half, const std::uint32_t (&p)[4][4], float (&output)[128]) const {
     const std::uint64_t values = columns_descriptor(subtile(block, half * 4), kSubtileBytes);
@@ -358,79 +374,73 @@ class WideDecodeKernel {
     wgmma_commit();
   }
 
-  MLA_DEVICE void first_half(int pair, RowPair& rows, float (&scores)[32], const float (&local)[2],
-                             float (&output)[128]) const {
-    const float own[2] = {fmaxf(rows.maximum[0], local[0]), fmaxf(rows.maximum[1], local[1])};
-    set_maximum(0, own);
-    named_arrive<kMaximum0>();
-    const float before[2] = {Arch::exp2(rows.maximum[0] - finite(own[0])), Arch::exp2(rows.maximum[1] - finite(own[1]))};
-    shrink(output, rows, before);
+  MLA_DEVICE void first_half(int begin, bool last, int pair, RowPair& rows, float (&output)[128]) const {
+    float scores[32];
+    start_scores<0>(pair, scores);
+    wgmma_wait<0>();
+    if (last) release(kQuery);
+    float maximum[2];
+    mask(begin, rows, scores, maximum);
+    maximum[0] = fmaxf(rows.maximum[0], maximum[0]);
+    maximum[1] = fmaxf(rows.maximum[1], maximum[1]);
+    set_maximum(0, maximum);
+    const float before[2] = {Arch::exp2(rows.maximum[0] - finite(maximum[0])),
+                             Arch::exp2(rows.maximum[1] - finite(maximum[1]))};
+    shrink_sums(rows, before);
     std::uint32_t p[4][4];
-    make_probabilities(own, scores, rows, p);
+    make_probabilities(maximum, scores, rows, p);
+    share_probabilities(0, p);
+    named_arrive<kBlock0>();
+    shrink(output, before);
     multiply_own(0, 0, p, output);
 
     named_wait<kBlock1>();
     get_maximum(1, rows.maximum);
-    const float after[2] = {Arch::exp2(own[0] - finite(rows.maximum[0])), Arch::exp2(own[1] - finite(rows.maximum[1]))};
-    std::uint32_t shared[4][4];
-#pragma unroll
-    for (int step = 0; step < 4; ++step) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const float* s = scores + (step * 2 + e / 2) * 4 + e % 2 * 2;
-        shared[step][e] = bf16x2(s[0] * after[e % 2], s[1] * after[e % 2]);
-      }
-    }
-    share_probabilities(0, shared);
-    named_arrive<kProbabilities0>();
+    const float after[2] = {Arch::exp2(maximum[0] - finite(rows.maximum[0])),
+                            Arch::exp2(maximum[1] - finite(rows.maximum[1]))};
+    shrink_sums(rows, after);
     wgmma_wait<0>();
-    release(kEarly0);
-    shrink(output, rows, after);
+    release(kLeft0);
+    shrink(output, after);
     multiply_other(1, 0, output);
     wgmma_wait<0>();
-    release(kLate1);
+    release(kLeft1);
   }
 
-  MLA_DEVICE void second_half(int pair, RowPair& rows, float (&scores)[32], const float (&local)[2],
-                              float (&output)[128]) const {
-    named_wait<kMaximum0>();
-    float maximum[2];
-    get_maximum(0, maximum);
-    maximum[0] = fmaxf(maximum[0], local[0]);
-    maximum[1] = fmaxf(maximum[1], local[1]);
-    set_maximum(1, maximum);
-    const float before[2] = {Arch::exp2(rows.maximum[0] - finite(maximum[0])),
-                             Arch::exp2(rows.maximum[1] - finite(maximum[1]))};
-    rows.sum[0] *= before[0];
-    rows.sum[1] *= before[1];
-    rows.maximum[0] = maximum[0];
-    rows.maximum[1] = maximum[1];
-    std::uint32_t p[4][4];
-    make_probabilities(maximum, scores, rows, p);
-    share_probabilities(1, p);
-    named_arrive<kBlock1>();
-    shrink_values(output, before);
-    multiply_own(1, 1, p, output);
-    named_wait<kProbabilities0>();
+  MLA_DEVICE void second_half(int begin, bool last, int pair, RowPair& rows, float (&output)[128]) const {
+    float scores[32];
+    start_scores<1>(pair, scores);
+    named_wait<kBlock0>();
+    float first[2];
+    get_maximum(0, first);
+    const float before[2] = {Arch::exp2(rows.maximum[0] - finite(first[0])),
+                             Arch::exp2(rows.maximum[1] - finite(first[1]))};
+    shrink_sums(rows, before);
+    shrink(output, before);
     multiply_other(0, 1, output);
     wgmma_wait<1>();
-    release(kEarly1);
+    if (last) release(kQuery);
+    mask(begin + kTokens, rows, scores, rows.maximum);
+    rows.maximum[0] = fmaxf(first[0], rows.maximum[0]);
+    rows.maximum[1] = fmaxf(first[1], rows.maximum[1]);
+    set_maximum(1, rows.maximum);
+    const float after[2] = {Arch::exp2(first[0] - finite(rows.maximum[0])),
+                            Arch::exp2(first[1] - finite(rows.maximum[1]))};
+    shrink_sums(rows, after);
+    std::uint32_t p[4][4];
+    make_probabilities(rows.maximum, scores, rows, p);
+    share_probabilities(1, p);
+    named_arrive<kBlock1>();
     wgmma_wait<0>();
-    release(kLate0);
+    release(kRight0);
+    shrink(output, after);
+    multiply_own(1, 1, p, output);
+    wgmma_wait<0>();
+    release(kRight1);
   }
 
-  static MLA_DEVICE void shrink_values(float (&output)[128], const float (&factor)[2]) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-#pragma unroll
-      for (int tile = 0; tile < 32; ++tile) {
-        output[tile * 4 + i * 2] *= factor[i];
-        output[tile * 4 + i * 2 + 1] *= factor[i];
-      }
-    }
-  }
-
-  // ---- results -------------------------------------------------------------------------------------------------------
+  // ---- results
+  // -------------------------------------------------------------------------------------------------------
 
   template <int kHalf>
   MLA_DEVICE void write(const Work& work, RowPair& rows, const float (&output)[128]) const {
@@ -453,7 +463,8 @@ class WideDecodeKernel {
   }
 
   template <int kHalf>
-  MLA_DEVICE void write_row(const Work& work, int row, int i, float maximum, float sum, const float (&output)[128]) const {
+  MLA_DEVICE void write_row(const Work& work, int row, int i, float maximum, float sum,
+                            const float (&output)[128]) const {
     const RowSink sink = row_sink(arguments_, work, row, kRows);
     const bool empty_row = maximum == kMinusInfinity;
     const float factor = empty_row ? 0.0F : arguments_.inputs.kv_scale / sum;
