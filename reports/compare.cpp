@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/detail/text.hpp"
 #include "reports/statistics/decision.hpp"
 #include "reports/statistics/median.hpp"
 
@@ -180,6 +181,7 @@ class Comparer {
       entry.speed = Speed::invalid;
     } else if (!enough_launches(*entry.ratio)) {
       entry.speed = verdict_of_few(*entry.ratio);
+      ++few_launches_;
     } else {
       effects_.push_back(statistics::unpaired_effect(launch_logs(*next.performance), launch_logs(*base.performance),
                                                      std::log1p(entry.ratio->margin)));
@@ -224,12 +226,18 @@ class Comparer {
       note(fmt::format("fingerprints differ ({} and {}): times are shown, not judged", result_.base_fingerprint,
                        result_.next_fingerprint));
     }
+    if (few_launches_ > 0) {
+      note(fmt::format("{} of fewer than {} launches a side: only a change beyond {:.0f} % is judged",
+                       detail::plural(few_launches_, "case"), kMinLaunches,
+                       100 * std::max(result_.options.margin, kFewLaunchesMargin)));
+    }
     if (result_.tally.matched == 0) note("no case is in both reports");
   }
 
   const Report& base_;
   const Report& next_;
   bool same_machine_;
+  std::size_t few_launches_ = 0;  // cases
   std::vector<statistics::Effect> effects_;
   std::vector<std::size_t> place_of_effect_;  // in result_.cases
   Comparison result_;

@@ -16,12 +16,17 @@ using detail::Align;
 using detail::Ink;
 
 constexpr std::size_t kMaxRows = 40;
+constexpr std::size_t kMaxQuietRows = 10;  // of a section that nobody has to act on
 
 std::string upper(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return result;
+}
+
+std::size_t rows_of(const detail::Section& section) {
+  return std::min(section.cases.size(), section.alarming ? kMaxRows : kMaxQuietRows);
 }
 
 std::string timed_section(const detail::Section& section, const TextStyle& style) {
@@ -34,7 +39,7 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
                        {"detectable", Align::right},
                        {"note", Align::left},
                        {"kernel", Align::left}});
-  for (std::size_t i = 0; i < std::min(section.cases.size(), kMaxRows); ++i) {
+  for (std::size_t i = 0; i < rows_of(section); ++i) {
     const CaseComparison& entry = *section.cases[i];
     std::vector<std::string> row(9);
     row[0] = fmt::format("{} @{}", entry.name, entry.provider);
@@ -58,7 +63,7 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
 
 std::string verdict_section(const detail::Section& section) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(section.cases.size(), kMaxRows); ++i) {
+  for (std::size_t i = 0; i < rows_of(section); ++i) {
     const CaseComparison& entry = *section.cases[i];
     text += fmt::format("  {}  {} @{}\n", detail::verdicts_text(entry), detail::one_line(entry.name), entry.provider);
     if (!section.alarming) continue;
@@ -82,8 +87,8 @@ std::string comparison_text(const Comparison& comparison, const TextStyle& style
     const std::string title = fmt::format("{} ({})", upper(section.title), section.cases.size());
     text += '\n' + detail::inked(title, section.alarming ? Ink::red : Ink::none, style.colour) + '\n';
     text += section.timed ? timed_section(section, style) : verdict_section(section);
-    if (section.cases.size() > kMaxRows) {
-      text += fmt::format("  ... and {} more\n", section.cases.size() - kMaxRows);
+    if (const std::size_t rows = rows_of(section); rows < section.cases.size()) {
+      text += fmt::format("  ... and {} more\n", section.cases.size() - rows);
     }
   }
   text += '\n' + detail::counts_line(comparison) + '\n';

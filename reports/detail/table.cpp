@@ -11,7 +11,7 @@ namespace mla::reports::detail {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kMinFirstColumn = 12;
+constexpr std::size_t kMinFirstColumn = 24;  // fewer would make different names look alike
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Table::Widths Table::fit(std::size_t width) const {
   };
   for (std::size_t last = of.size(); total() > width && last > 1; --last) {
     const std::size_t rest = total() - of[0];
-    if (rest + kMinFirstColumn <= width) {
+    if (rest + std::min(of[0], kMinFirstColumn) <= width) {
       of[0] = std::min(of[0], width - rest);
       break;
     }

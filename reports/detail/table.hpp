@@ -30,7 +30,7 @@ class Table {
   void add(std::vector<std::string> cells, Ink ink = Ink::none, std::size_t inked_column = kNoColumn);
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
 
-  /// The table in at most `width` characters a line where the first column can give way that far (to 12 characters);
+  /// The table in at most `width` characters a line where the first column can give way that far (to 24 characters);
   /// after that the last columns are left out. Columns without any text are left out in any case.
   [[nodiscard]] std::string text(int width, bool colour) const;
 

@@ -156,6 +156,13 @@ TEST(CompareSpeed, FewLaunchesAreNeverCalledTheSameAndFlaggedOnlyBeyondTheWideMa
   EXPECT_EQ(speed(timed(1e6, 1), timed(1.3e6, 1), {.margin = 0.5}), Speed::inconclusive);
 }
 
+TEST(CompareSpeed, FewLaunchesAreSaidToBeFew) {
+  const auto comparison = compare(report_of({timed(1e6, 1)}), report_of({timed(1e6, 8)}));
+  EXPECT_THAT(comparison.notes,
+              ::testing::Contains("1 case of fewer than 5 launches a side: only a change beyond 25 % is judged"));
+  EXPECT_THAT(compare(report_of({timed(1e6)}), report_of({timed(1e6)})).notes, ::testing::IsEmpty());
+}
+
 TEST(CompareSpeed, RatioAndItsIntervalComeFromTheRawSamples) {
   const auto comparison = compare(report_of({timed(1e6)}), report_of({timed(1.05e6)}));
   const auto& ratio = comparison.cases.at(0).ratio.value();
