@@ -1,6 +1,7 @@
 // The interface behind which every implementation under test sits.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,6 +57,17 @@ class DecodeExecution {
   virtual void fetch() {}
   [[nodiscard]] virtual KernelInfo kernel() const = 0;
   [[nodiscard]] virtual Precision precision() const = 0;
+  /// One launch and its duration in nanoseconds. By default the host's clock around `run`; a device overrides it with
+  /// its own clock, and may spread one call over several launches and buffers: then this is the time of one of them.
+  /// (Inline: a provider's module that is opened at run time has no other code of the harness.)
+  [[nodiscard]] virtual double timed_run() {
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  }
+  [[nodiscard]] virtual std::string timer() const { return "steady_clock"; }
+  /// State of the caches before a timed launch: "hot", or how they were made cold.
+  [[nodiscard]] virtual std::string cache_regime() const { return "hot"; }
   /// Stage times of one separate, instrumented launch; empty where stages are not told apart.
   [[nodiscard]] virtual std::vector<StageTime> stage_times() { return {}; }
 };

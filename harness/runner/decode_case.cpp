@@ -141,10 +141,14 @@ class DecodeCaseRun {
 
   void measure() {
     const auto begin = Clock::now();
-    const SampleResult samples = sample([this] { execution_->run(); }, kSampling);
+    Measurement measurement;
+    measurement.samples = sample_timed([this] { return execution_->timed_run(); }, kSampling);
+    measurement.timer = execution_->timer();
+    measurement.cache = execution_->cache_regime();
+    measurement.stages = execution_->stage_times();
+    measurement.device = context_.provider.device();
     record_["performance"] =
-        performance_json(samples, execution_->stage_times(), cost_of(context_.problem, context_.layout),
-                         context_.provider.device(), context_.ceilings);
+        performance_json(measurement, cost_of(context_.problem, context_.layout), context_.ceilings);
     elapsed_["measure"] = ms_since(begin);
   }
 

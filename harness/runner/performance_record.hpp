@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,10 +14,19 @@
 
 namespace mla::harness {
 
+/// What was measured of one case in one process.
+struct Measurement {
+  SampleResult samples;
+  std::string timer;
+  std::string cache;
+  std::vector<StageTime> stages;
+  std::string_view device;  // "cpu" or "gpu"
+};
+
 /// Samples, their median with its interval, the rates that follow from `cost`, and the share of the nearer of the
-/// device's measured ceilings (memory read or float32 matmul on a CPU), where both are known.
-[[nodiscard]] nlohmann::ordered_json performance_json(const SampleResult& samples, const std::vector<StageTime>& stages,
-                                                      const Cost& cost, std::string_view device,
+/// device's measured ceilings (memory read, or float32 multiply-adds on a CPU and bf16 matmul on a GPU), where both are
+/// known.
+[[nodiscard]] nlohmann::ordered_json performance_json(const Measurement& measurement, const Cost& cost,
                                                       std::span<const Ceiling> ceilings);
 
 }  // namespace mla::harness

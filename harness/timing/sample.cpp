@@ -31,12 +31,12 @@ void check(const SampleConfig& config) {
 }
 
 // Brings caches, page tables, clocks and the provider's own threads to where they stay.
-int warm_up(const std::function<void()>& launch, const std::function<void()>& between, double seconds) {
+int warm_up(const std::function<double()>& launch, const std::function<void()>& between, double seconds) {
   int launches = 0;
   const Clock::time_point begin = Clock::now();
   do {
     if (between) between();
-    launch();
+    (void)launch();
     ++launches;
   } while (seconds_since(begin) < seconds);
   return launches;
@@ -61,13 +61,18 @@ std::string_view name_of(StopReason reason) {
 
 SampleResult sample(const std::function<void()>& launch, const SampleConfig& config,
                     const std::function<void()>& between) {
+  return sample_timed([&launch] { return timed_ns(launch); }, config, between);
+}
+
+SampleResult sample_timed(const std::function<double()>& timed_launch, const SampleConfig& config,
+                          const std::function<void()>& between) {
   check(config);
   SampleResult result;
-  result.warmup_launches = warm_up(launch, between, config.warmup_s);
+  result.warmup_launches = warm_up(timed_launch, between, config.warmup_s);
   const Clock::time_point begin = Clock::now();
   for (;;) {
     if (between) between();
-    result.samples_ns.push_back(timed_ns(launch));
+    result.samples_ns.push_back(timed_launch());
     const auto count = static_cast<int>(result.samples_ns.size());
     if (count < config.min_samples) continue;
     const MedianInterval median = median_with_ci(result.samples_ns);

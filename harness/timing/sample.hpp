@@ -41,4 +41,8 @@ struct SampleResult {
 [[nodiscard]] SampleResult sample(const std::function<void()>& launch, const SampleConfig& config = {},
                                   const std::function<void()>& between = {});
 
+/// The same for launches that time themselves, by a device's own clock for example: `timed_launch` returns nanoseconds.
+[[nodiscard]] SampleResult sample_timed(const std::function<double()>& timed_launch, const SampleConfig& config = {},
+                                        const std::function<void()>& between = {});
+
 }  // namespace mla::harness

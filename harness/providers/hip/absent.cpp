@@ -1,0 +1,11 @@
+#include "harness/providers/hip/provider.hpp"
+
+namespace mla::harness {
+
+void add_hip_providers(ProviderList&) {}
+
+std::string_view hip_absence() {
+  return "no GPU target in this build (presets: cuda)";
+}
+
+}  // namespace mla::harness
