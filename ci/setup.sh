@@ -26,7 +26,7 @@ packages=(g++ cmake ninja-build git
   libeigen3-dev libfmt-dev nlohmann-json3-dev libcli11-dev librandom123-dev libpugixml-dev
   libboost-dev libboost-context-dev
   libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev)
-[ "$torch" = off ] || packages+=(libtorch-dev)
+[ "$torch" = off ] || packages+=(libtorch-dev libopenblas0-pthread)
 [ "$lint" = off ] || packages+=(clang-format-14 clang-tidy)
 
 install_packages "${packages[@]}"
