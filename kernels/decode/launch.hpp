@@ -22,20 +22,15 @@ template <class Arch, class Visitor>
 bool visit_decode(DataType q, DataType kv, int rows, Visitor&& visit) {
   const auto by_rows = [&]<DataType kQuery, DataType kKv>() {
     switch (rows) {
-      case 16:
-        visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 16>>();
-        return true;
-      case 32:
-        visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 32>>();
-        return true;
+      case 16: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 16>>(); return true;
+      case 32: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 32>>(); return true;
       case 64:
         if constexpr (!std::is_void_v<typename WideDecode<Arch, kQuery, kKv>::Kernel>) {
           visit.template operator()<typename WideDecode<Arch, kQuery, kKv>::Kernel>();
           return true;
         }
         return false;
-      default:
-        return false;
+      default: return false;
     }
   };
   constexpr DataType kBf16 = DataType::bf16;

@@ -83,7 +83,8 @@ class MergeTile {
     for (int base = Arch::thread() / kTeamLanes; base < own_; base += kTeams * kUnits) {
       int units[kUnits];
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) units[u] = base + u * kTeams < own_ ? share_ + (base + u * kTeams) * shares_ : -1;
+      for (int u = 0; u < kUnits; ++u)
+        units[u] = base + u * kTeams < own_ ? share_ + (base + u * kTeams) * shares_ : -1;
       Sum sums[kUnits];
       add_splits<kUnits, 2>(units, 0, 1, sums);
 #pragma unroll
@@ -93,7 +94,9 @@ class MergeTile {
     }
   }
 
-  static MLA_DEVICE int row_of(int unit) { return unit / kUnitsPerRow; }
+  static MLA_DEVICE int row_of(int unit) {
+    return unit / kUnitsPerRow;
+  }
   static MLA_DEVICE int column_of(int unit) {
     return unit % kUnitsPerRow * kColumns + Arch::thread() % kTeamLanes * 4;
   }

@@ -1,5 +1,5 @@
-// Launching the kernels. One library a target implements these; an integrator includes this header, links one of them and
-// calls, in this order:
+// Launching the kernels. One library a target implements these; an integrator includes this header, links one of them
+// and calls, in this order:
 //
 //   DeviceModel model;  describe_device(&model)             once
 //   PlanLimits limits = model.limits(q, kv, heads, ...)      once a captured graph, or a model
@@ -49,8 +49,8 @@ Status prepare(const PlanLimits& limits);
 Status launch_plan(const PlanLimits& limits, const RaggedBatchView& batch, std::int32_t page_size, void* workspace,
                    std::size_t workspace_bytes, StreamHandle stream);
 
-/// Enqueues decode, and the merge of what the plan split. Refuses, with the argument and the rule, what validate() does;
-/// nothing is enqueued then. One call at a time on a workspace.
+/// Enqueues decode, and the merge of what the plan split. Refuses, with the argument and the rule, what validate()
+/// does; nothing is enqueued then. One call at a time on a workspace.
 Status launch_decode(const DecodeInputs& inputs, const DecodeOutputs& outputs, const PlanLimits& limits,
                      void* workspace, std::size_t workspace_bytes, StreamHandle stream);
 
