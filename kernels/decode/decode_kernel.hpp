@@ -16,9 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/decode/arguments.hpp"
 #include "kernels/decode/copy_waves.hpp"
+#include "kernels/decode/own_copies.hpp"
 #include "kernels/decode/split_merge.hpp"
 #include "kernels/decode/tile_stages.hpp"
 #include "kernels/decode/vector.hpp"
@@ -52,7 +54,7 @@ struct DecodeTraits {
   // Softmax: lanes of a row.
   static constexpr int kLanesPerRow = Arch::kThreads / kRows;
   static constexpr int kTokensPerLane = kTokens / kLanesPerRow;
-  static_assert(kLanesPerRow <= 16 && kTokensPerLane % 2 == 0);
+  static_assert(kLanesPerRow <= 16 && kTokensPerLane >= 1);
 
   // Output: columns of a wave.
   static constexpr int kColumnsPerWave = kValueDim / Arch::kWaves;
@@ -100,12 +102,14 @@ class DecodeKernel {
     std::byte* memory = Arch::shared_memory();
     DecodeKernel kernel(arguments, memory);
     Arch::barrier_all();
-    if (kernel.wave_ >= Arch::kWaves) {
-      Arch::enter_copy_role();
-      kernel.copies_.run(kernel.first_work_, kernel.end_work_);
-      return;
+    if constexpr (Arch::kCopyWaves > 0) {
+      if (kernel.wave_ >= Arch::kWaves) {
+        Arch::enter_copy_role();
+        kernel.copies_.run(kernel.first_work_, kernel.end_work_);
+        return;
+      }
+      Arch::enter_compute_role();
     }
-    Arch::enter_compute_role();
     if constexpr (Arch::kCanAwait)
       kernel.parts_.template look_up<Arch>(arguments, kernel.first_work_, kernel.end_work_);
     for (int work = kernel.first_work_; work < kernel.end_work_; ++work) kernel.run_work(work);
@@ -290,7 +294,7 @@ class DecodeKernel {
   }
 
   MLA_DEVICE void load_scores(const RowState& row, float (&s)[Traits::kTokensPerLane]) const {
-    using Run = Vector<float, Traits::kTokensPerLane % 4 == 0 ? 4 : 2>;
+    using Run = Vector<float, Traits::kTokensPerLane % 4 == 0 ? 4 : Traits::kTokensPerLane % 2 == 0 ? 2 : 1>;
     constexpr int kRun = sizeof(Run) / sizeof(float);
 #pragma unroll
     for (int i = 0; i < Traits::kTokensPerLane; i += kRun) {
@@ -392,7 +396,7 @@ class DecodeKernel {
   float* inverse_sum_;        // [rows]
   float* query_scale_;        // [rows]
   SplitParts parts_;
-  CopyWaves<Arch, Traits> copies_;
+  std::conditional_t<(Arch::kCopyWaves > 0), CopyWaves<Arch, Traits>, OwnCopies<Arch, Traits>> copies_;
   int wave_;
   int first_work_;
   int end_work_;

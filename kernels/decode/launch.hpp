@@ -17,13 +17,28 @@ struct WideDecode {
   using Kernel = void;
 };
 
+/// Most rows of a tile of these types that the target's shared memory holds beside two tiles of KV.
+template <class Arch>
+constexpr int max_rows(DataType q, DataType kv) {
+  if constexpr (requires { Arch::max_rows(q, kv); }) {
+    return Arch::max_rows(q, kv);
+  } else {
+    return 64;
+  }
+}
+
 /// Calls `visit.template operator()<Kernel>()` for the variant of these types and rows; false where there is none.
 template <class Arch, class Visitor>
 bool visit_decode(DataType q, DataType kv, int rows, Visitor&& visit) {
   const auto by_rows = [&]<DataType kQuery, DataType kKv>() {
     switch (rows) {
       case 16: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 16>>(); return true;
-      case 32: visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 32>>(); return true;
+      case 32:
+        if constexpr (max_rows<Arch>(kQuery, kKv) >= 32) {
+          visit.template operator()<DecodeKernel<Arch, kQuery, kKv, 32>>();
+          return true;
+        }
+        return false;
       case 64:
         if constexpr (!std::is_void_v<typename WideDecode<Arch, kQuery, kKv>::Kernel>) {
           visit.template operator()<typename WideDecode<Arch, kQuery, kKv>::Kernel>();

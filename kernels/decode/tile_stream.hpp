@@ -58,11 +58,28 @@ class TileStream {
     const RaggedBatchView& batch = arguments_.inputs.batch;
     return {Arch::load(batch.kv_indices + current_.first_page + page), token & ((1 << arguments_.log2_page_size) - 1)};
   }
-  [[nodiscard]] MLA_DEVICE const std::byte* address(const Row& row) const {
-    if (row.page < 0) return nullptr;
+
+  /// For targets that copy whole tiles only: token `row` of the current tile, or the work's last token past its end. It
+  /// is finite where the work's own tokens are, and no row of q sees it a second time. There must be a current tile.
+  [[nodiscard]] MLA_DEVICE std::int32_t nearest_token(int row) const {
+    const std::int32_t token = position_ + row;
+    return token < current_.kv_end ? token : current_.kv_end - 1;
+  }
+  [[nodiscard]] MLA_DEVICE std::int32_t page_of(std::int32_t token) const {
+    // A 32-bit byte offset is part of a scalar load; a 64-bit address each would take twice the registers.
+    const auto bytes = (static_cast<std::uint32_t>(token) >> arguments_.log2_page_size) * 4U;
+    const auto* first = reinterpret_cast<const std::byte*>(arguments_.inputs.batch.kv_indices + current_.first_page);
+    return Arch::load(reinterpret_cast<const std::int32_t*>(first + bytes));
+  }
+  [[nodiscard]] MLA_DEVICE const std::byte* address_of(std::int32_t page, std::int32_t token) const {
     const PagedKvView& kv = arguments_.inputs.kv;
-    const std::int64_t element = row.page * kv.page_stride + row.in_page * kv.token_stride;
+    const std::int32_t in_page = token & ((1 << arguments_.log2_page_size) - 1);
+    const std::int64_t element = page * kv.page_stride + in_page * kv.token_stride;
     return static_cast<const std::byte*>(kv.data) + element * size_in_bytes(kv.dtype);
+  }
+
+  [[nodiscard]] MLA_DEVICE const std::byte* address(const Row& row) const {
+    return row.page < 0 ? nullptr : address_of(row.page, row.in_page);
   }
 
  private:

@@ -14,9 +14,19 @@ MLA_GLOBAL void __launch_bounds__(Kernel::kThreads, 1)
   Kernel::run(arguments);
 }
 #elif defined(__HIP__)
+/// A function beside the arguments' type, if there is one, moves what only vector arithmetic reads out of the scalar
+/// registers: the compiler keeps all arguments there, and a kernel that needs these for other things would spill.
 template <class Kernel>
 MLA_GLOBAL void __launch_bounds__(Kernel::kThreads, 1) entry(const typename Kernel::Arguments arguments) {
-  Kernel::run(arguments);
+  using Arguments = typename Kernel::Arguments;
+  constexpr const Kernel* kTag = nullptr;
+  if constexpr (requires(Arguments& own) { free_scalar_registers(own, kTag); }) {
+    Arguments own = arguments;
+    free_scalar_registers(own, kTag);
+    Kernel::run(own);
+  } else {
+    Kernel::run(arguments);
+  }
 }
 #endif
 
@@ -42,6 +52,21 @@ hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, h
     return hipLaunchCooperativeKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
   }
   return hipLaunchKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
+}
+
+#elif defined(MLA_TARGET_HOST)
+
+template <class Kernel>
+hipError_t prepare() {
+  return hipSuccess;
+}
+
+/// Returns when the kernel has ended; a violation of the device's rules is thrown as host::ExecutionError.
+template <class Kernel>
+hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, hipStream_t stream,
+                  bool /*cooperative*/ = false) {
+  host::launch<Kernel>(workgroups, arguments, stream != nullptr ? *stream : host::LaunchOptions{});
+  return hipSuccess;
 }
 
 #endif
