@@ -65,7 +65,7 @@ std::vector<Code> parse_disassembly(std::string_view text) {
       const auto [address, name] = split_once(line, ' ');
       start = hexadecimal(address, line);
       codes.push_back({.symbol = std::string(name.substr(1, name.size() - 3)), .instructions = {}});
-    } else if (line.starts_with('\t') && !codes.empty()) {
+    } else if (line.starts_with('\t') && trim(line) != "..." && !codes.empty()) {  // dots: zeros between functions
       codes.back().instructions.push_back(instruction(line, codes.back().symbol, start));
     }
   }
