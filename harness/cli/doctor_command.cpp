@@ -23,6 +23,7 @@ void print_machine(const Environment& machine) {
              machine.cpu.isa, static_cast<double>(machine.cpu.llc_bytes) / 1024 / 1024);
   fmt::print("memory         {:.1f} GiB, {:.1f} GiB available\n", static_cast<double>(machine.memory_bytes) / kGiB,
              static_cast<double>(available_memory_bytes()) / kGiB);
+  fmt::print("gpu            {}\n", machine.gpu.empty() ? "none that a driver shows" : machine.gpu);
   std::string libraries;
   for (const auto& [name, version] : machine.libraries)
     libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);

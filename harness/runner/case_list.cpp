@@ -60,7 +60,7 @@ std::vector<const Provider*> select_providers(const std::vector<std::string>& na
   std::string known;
   for (const auto& provider : providers) {
     known += (known.empty() ? "" : ", ") + std::string(provider->name());
-    if (names.empty()) selected.push_back(provider.get());
+    if (names.empty() && provider->runs_by_default()) selected.push_back(provider.get());
   }
   for (const std::string& name : names) {
     const auto found =

@@ -33,7 +33,7 @@ struct Shard {
 
 struct Selection {
   std::vector<std::string> inputs;     // suite names, suite files, or problem words
-  std::vector<std::string> providers;  // empty means all
+  std::vector<std::string> providers;  // empty means all that run by default
   std::string filter;                  // regular expression searched in the key and in "suite/name"; empty means all
   std::optional<std::uint64_t> seed;   // given to every problem whose word names none
   Shard shard;

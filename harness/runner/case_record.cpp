@@ -47,7 +47,7 @@ Json environment_json(const Environment& machine) {
             {"llc_bytes", machine.cpu.llc_bytes},
             {"isa", machine.cpu.isa}}},
           {"memory_bytes", machine.memory_bytes},
-          {"gpu", nullptr},
+          {"gpu", machine.gpu.empty() ? Json() : Json::object({{"name", machine.gpu}})},
           {"libraries", machine.libraries},
           {"fingerprint", fingerprint(machine)}};
 }

@@ -101,8 +101,7 @@ class DecodeCaseRun {
     bool passed = check.passed();
     if (!passed) settle("failed", check.failure_kind(), check.message());
     // The provider holds a private copy of the inputs: a write into them shows here and nowhere else.
-    if (checks_fully(context_.mode) &&
-        digest(context_.problem, context_.layout, shared_.inputs) != context_.input_digest) {
+    if (checks_fully(context_.mode) && inputs_changed()) {
       safety_["inputs_unchanged"] = false;
       if (passed) settle("failed", "inputs_changed", "the provider wrote into q, kv or the block table");
       passed = false;
@@ -110,6 +109,14 @@ class DecodeCaseRun {
     record_["safety"] = safety_;
     elapsed_["check"] = ms_since(begin);
     return passed;
+  }
+
+  [[nodiscard]] bool inputs_changed() const {
+    const DecodeInputBuffers& in = shared_.inputs;
+    for (const Buffer* buffer : {&in.q, &in.kv, &in.qo_indptr, &in.kv_indptr, &in.kv_indices, &in.kv_last_page_len}) {
+      if (check_canary(*buffer).damaged) return true;
+    }
+    return digest(context_.problem, context_.layout, in) != context_.input_digest;
   }
 
   // A kernel that races may be right once: it must give the same bits again, also from poisoned outputs.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -64,6 +65,19 @@ std::int64_t last_level_cache_bytes() {
   return 0;
 }
 
+// From the drivers' files: asking a GPU runtime would start it in this process, and its children could not use it then.
+std::string first_gpu() {
+  std::error_code none;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    return value_in((gpu.path() / "information").c_str(), "Model", ':');
+  }
+  for (const auto& node : std::filesystem::directory_iterator("/sys/class/kfd/kfd/topology/nodes", none)) {
+    const std::string version = value_in((node.path() / "properties").c_str(), "gfx_target_version", ' ');
+    if (!version.empty() && version != "0") return "gfx_target_version " + version;
+  }
+  return "";
+}
+
 std::map<std::string, std::string> library_versions() {
   return {
       {"eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
@@ -88,15 +102,17 @@ Environment read_environment() {
   environment.cpu.llc_bytes = last_level_cache_bytes();
   environment.cpu.isa = widest_isa();
   environment.memory_bytes = kilobytes_of(value_in("/proc/meminfo", "MemTotal", ':'));
+  environment.gpu = first_gpu();
   environment.libraries = library_versions();
   return environment;
 }
 
 std::string fingerprint(const Environment& environment) {
   const BuildInfo build = build_info();
-  const std::string fields =
+  std::string fields =
       fmt::format("{}|{}|{}|{}|{}|{}|{}", environment.cpu.model, environment.cpu.cores, environment.cpu.llc_bytes,
                   environment.cpu.isa, build.compiler, build.type, build.flags);
+  if (!environment.gpu.empty()) fields += "|" + environment.gpu;
   // FNV-1a: a name for a set of fields, not a defence against anybody.
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : fields) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

@@ -20,12 +20,13 @@ struct Environment {
   std::string kernel;
   CpuInfo cpu;
   std::int64_t memory_bytes = 0;
+  std::string gpu;                               // name of the first GPU that a driver shows, "" where there is none
   std::map<std::string, std::string> libraries;  // name -> version, of what this build uses
 };
 
 [[nodiscard]] Environment read_environment();
 
-/// 16 hex digits over what bears on speed: processor, cores, compiler, build type and flags.
+/// 16 hex digits over what bears on speed: processor, cores, GPU, compiler, build type and flags.
 [[nodiscard]] std::string fingerprint(const Environment& environment);
 
 /// Bytes of memory that could be taken now without swapping.

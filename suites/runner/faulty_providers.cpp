@@ -95,6 +95,7 @@ ProviderList faulty_providers() {
   add("out-of-bounds",
       [](const DecodeCase& c, int) { c.outputs.out.whole[c.outputs.out.whole.size() - 100] = std::byte{0}; });
   add("writes-inputs", [](const DecodeCase& c, int) { c.inputs.q.as<std::uint16_t>()[3] = kBf16One; });
+  add("writes-past-inputs", [](const DecodeCase& c, int) { c.inputs.kv.whole.back() ^= std::byte{1}; });
   add("unrepeatable", [](const DecodeCase& c, int launch) {
     if (launch % 2 == 1) c.outputs.out.as<std::uint16_t>()[7] ^= 1U;
   });

@@ -5,8 +5,8 @@
 
 namespace mla::harness {
 
-/// good, wrong-value, nan, out-of-bounds, writes-inputs, unrepeatable, unwritten, throws, aborts, segfaults, exits,
-/// hangs.
+/// good, wrong-value, nan, out-of-bounds, writes-inputs, writes-past-inputs, unrepeatable, unwritten, throws, aborts,
+/// segfaults, exits, hangs.
 [[nodiscard]] ProviderList faulty_providers();
 
 }  // namespace mla::harness

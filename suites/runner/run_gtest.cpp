@@ -56,14 +56,17 @@ TEST(Run, EveryKindOfFaultCostsItsOwnCaseOnly) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   const json report = read_json(out);
   const std::map<std::string, std::string> expected = {
-      {"good", "passed"},      {"wrong-value", "failed"},  {"nan", "failed"},    {"out-of-bounds", "failed"},
-      {"unwritten", "failed"}, {"unrepeatable", "failed"}, {"throws", "failed"}, {"writes-inputs", "failed"},
-      {"aborts", "crashed"},   {"segfaults", "crashed"},   {"exits", "crashed"}, {"hangs", "timeout"}};
+      {"good", "passed"},          {"wrong-value", "failed"},   {"nan", "failed"},
+      {"out-of-bounds", "failed"}, {"unwritten", "failed"},     {"unrepeatable", "failed"},
+      {"throws", "failed"},        {"writes-inputs", "failed"}, {"writes-past-inputs", "failed"},
+      {"aborts", "crashed"},       {"segfaults", "crashed"},    {"exits", "crashed"},
+      {"hangs", "timeout"}};
   EXPECT_EQ(verdicts_of(report), expected);
   EXPECT_EQ(reason_of(report, "writes-inputs"), "inputs_changed");
+  EXPECT_EQ(reason_of(report, "writes-past-inputs"), "inputs_changed");
   EXPECT_EQ(reason_of(report, "unrepeatable"), "not_repeatable");
   EXPECT_EQ(reason_of(report, "throws"), "exception");
-  EXPECT_EQ(report.at("summary").at("failed"), 7);
+  EXPECT_EQ(report.at("summary").at("failed"), 8);
   EXPECT_EQ(report.at("run").at("status"), "complete");
 }
 
