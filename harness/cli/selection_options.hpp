@@ -11,7 +11,8 @@ inline void add_selection_options(CLI::App& command, Selection& selection, bool 
   command
       .add_option("inputs", selection.inputs, "Suite names (smoke, models, edge, ...), suite files, or problem words")
       ->required(required);
-  command.add_option("--provider", selection.providers, "Providers to run, joined by commas [all]")->delimiter(',');
+  command.add_option("--provider", selection.providers, "Providers to run, joined by commas [all but the slow `host`]")
+      ->delimiter(',');
   command.add_option("--filter", selection.filter,
                      "Regular expression searched in 'problem @provider' and 'suite/name'");
   command.add_option("--trace", selection.trace,

@@ -88,6 +88,8 @@ class Provider {
   [[nodiscard]] virtual std::string_view description() const = 0;
   /// "cpu" or "gpu": where the time is spent, and so which ceilings apply.
   [[nodiscard]] virtual std::string_view device() const { return "cpu"; }
+  /// Whether a run that names no provider includes this one; not those that are too slow for it.
+  [[nodiscard]] virtual bool runs_by_default() const { return true; }
   /// The encoding that a problem's plain `fp8` stands for.
   [[nodiscard]] virtual DataType native_fp8() const { return DataType::e4m3fn; }
 

@@ -2,6 +2,7 @@
 
 #include "harness/providers/eigen/provider.hpp"
 #include "harness/providers/hip/provider.hpp"
+#include "harness/providers/host/provider.hpp"
 #include "harness/providers/torch/provider.hpp"
 
 namespace mla::harness {
@@ -11,6 +12,7 @@ ProviderList builtin_providers() {
   providers.push_back(make_eigen_provider());
   if (auto torch = make_torch_provider()) providers.push_back(std::move(torch));
   add_hip_providers(providers);
+  providers.push_back(make_host_provider());
   return providers;
 }
 

@@ -57,6 +57,8 @@ std::vector<Param> params() {
   };
   std::vector<Param> all;
   for (const auto& provider : harness::builtin_providers()) {
+    // The bounds of this test are those of float32 probabilities, which the kernels' providers do not claim.
+    if (provider->device() != "cpu" || !provider->runs_by_default()) continue;
     for (const std::string& word : words) all.push_back({std::string(provider->name()), word});
   }
   return all;

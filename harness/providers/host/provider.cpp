@@ -121,6 +121,7 @@ class HostProvider final : public Provider {
   explicit HostProvider(const HostOptions& options) : options_(options) {}
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
+  [[nodiscard]] bool runs_by_default() const override { return false; }
   [[nodiscard]] std::string_view description() const override {
     return "the GPU kernels' source executed lane by lane on the CPU, as gfx950 (e4m3fnuz: gfx942)";
   }

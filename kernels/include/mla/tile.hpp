@@ -22,7 +22,7 @@ struct TileLimits {
 /// Limits of the shipped targets.
 inline constexpr TileLimits kTileLimitsSm90{16, 64, 64, 64};
 inline constexpr TileLimits kTileLimitsGfx942{16, 64, 64, 32};
-inline constexpr TileLimits kTileLimitsGfx950{16, 128, 128, 32};
+inline constexpr TileLimits kTileLimitsGfx950{16, 64, 64, 32};
 
 struct TileShape {
   std::int32_t rows = 0;    // query rows of one tile: 16, 32, 64 or 128
