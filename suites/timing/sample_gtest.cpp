@@ -40,15 +40,20 @@ TEST(Sample, StopsWhenTheBudgetIsUsedUpButNotBeforeTheLeastNumber) {
 }
 
 TEST(Sample, WarmsUpForAtLeastTheTimeAskedFor) {
+  using Clock = std::chrono::steady_clock;
   int launches = 0;
+  Clock::time_point last_launch;
+  const Clock::time_point begin = Clock::now();
   const SampleResult result = sample(
       [&] {
+        last_launch = Clock::now();
         ++launches;
         sleep_ms(2);
       },
       {.warmup_s = 0.02, .budget_s = 0, .min_samples = 1});
-  EXPECT_GE(result.warmup_launches, 2);
   EXPECT_EQ(launches, result.warmup_launches + 1);
+  // The last launch is the sample; a loaded machine may have fitted a single launch into the warm-up before it.
+  EXPECT_GE(std::chrono::duration<double>(last_launch - begin).count(), 0.02);
 }
 
 TEST(Sample, LaunchesOnceBeforeTheFirstSampleEvenWithoutWarmUp) {
