@@ -20,7 +20,7 @@ template <class Kernel>
 MLA_GLOBAL void __launch_bounds__(Kernel::kThreads, 1) entry(const typename Kernel::Arguments arguments) {
   using Arguments = typename Kernel::Arguments;
   constexpr const Kernel* kTag = nullptr;
-  if constexpr (requires(Arguments& own) { free_scalar_registers(own, kTag); }) {
+  if constexpr (requires(Arguments & own) { free_scalar_registers(own, kTag); }) {
     Arguments own = arguments;
     free_scalar_registers(own, kTag);
     Kernel::run(own);
