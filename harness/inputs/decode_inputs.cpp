@@ -52,8 +52,7 @@ void fill_unreadable(Element* begin, std::int64_t elements, DataType type) {
 }
 
 void arm_canaries(const DecodeInputBuffers& buffers) {
-  for (const Buffer* buffer : {&buffers.q, &buffers.kv, &buffers.qo_indptr, &buffers.kv_indptr, &buffers.kv_indices,
-                               &buffers.kv_last_page_len}) {
+  for (const Buffer* buffer : buffers.all()) {
     arm_canary(*buffer);
   }
 }

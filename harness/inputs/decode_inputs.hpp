@@ -1,6 +1,8 @@
 // The tensors of a decode problem: made once, read by the oracle and by every provider.
 #pragma once
 
+#include <array>
+
 #include "harness/inputs/buffer.hpp"
 #include "harness/inputs/page_table.hpp"
 #include "harness/problem/decode_problem.hpp"
@@ -17,6 +19,11 @@ struct DecodeInputBuffers {
   Buffer kv_indptr;         // [B+1] i32
   Buffer kv_indices;        // [total_pages + spare] i32
   Buffer kv_last_page_len;  // [B] i32
+
+  /// Every buffer, for what is done to each alike.
+  [[nodiscard]] std::array<const Buffer*, 6> all() const {
+    return {&q, &kv, &qo_indptr, &kv_indptr, &kv_indices, &kv_last_page_len};
+  }
 };
 
 /// The output buffers; poisoned before each checked run.

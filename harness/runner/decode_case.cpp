@@ -112,11 +112,10 @@ class DecodeCaseRun {
   }
 
   [[nodiscard]] bool inputs_changed() const {
-    const DecodeInputBuffers& in = shared_.inputs;
-    for (const Buffer* buffer : {&in.q, &in.kv, &in.qo_indptr, &in.kv_indptr, &in.kv_indices, &in.kv_last_page_len}) {
+    for (const Buffer* buffer : shared_.inputs.all()) {
       if (check_canary(*buffer).damaged) return true;
     }
-    return digest(context_.problem, context_.layout, in) != context_.input_digest;
+    return digest(context_.problem, context_.layout, shared_.inputs) != context_.input_digest;
   }
 
   // A kernel that races may be right once: it must give the same bits again, also from poisoned outputs.
