@@ -32,21 +32,22 @@ constexpr double probability_floor(DataType type) {
   return 0;
 }
 
-/// What the oracle says of one row, widened to double.
-struct Row {
-  double visible;
-  double probability_max;
-
-  Row(const DecodeOracle& oracle, std::int64_t row)
-      : visible(static_cast<double>(oracle.visible[static_cast<std::size_t>(row)])),
-        probability_max(static_cast<double>(oracle.probability_max[static_cast<std::size_t>(row)])) {}
-};
-
-/// sum |v| over the tokens visible to the row; kept once a query row, not once a head.
-double value_abs_sum(const DecodeOracle& oracle, std::int64_t row, int dim) {
+const float* values_of(const DecodeOracle& oracle, std::int64_t row) {
+  // Kept once a query row, not once a head.
   const auto tokens = static_cast<std::int64_t>(oracle.value_abs_sum.size()) / kValueDim;
-  const std::int64_t heads = oracle.rows / tokens;
-  return static_cast<double>(oracle.value_abs_sum[static_cast<std::size_t>(row / heads * kValueDim + dim)]);
+  return oracle.value_abs_sum.data() + row / (oracle.rows / tokens) * kValueDim;
+}
+
+double visible_of(const DecodeOracle& oracle, std::int64_t row) {
+  return static_cast<double>(oracle.visible[static_cast<std::size_t>(row)]);
+}
+
+double probability_max_of(const DecodeOracle& oracle, std::int64_t row) {
+  return static_cast<double>(oracle.probability_max[static_cast<std::size_t>(row)]);
+}
+
+constexpr double square(double x) {
+  return x * x;
 }
 
 }  // namespace
@@ -57,38 +58,71 @@ double score_bound(const DecodeOracle& oracle, std::int64_t row) {
   return four_sqrt_d * kFloat32Roundoff * static_cast<double>(oracle.logit_magnitude[static_cast<std::size_t>(row)]);
 }
 
-double hard_bound(const DecodeOracle& oracle, std::int64_t row, int dim, const Precision& precision,
-                  DataType out_type) {
-  const Row r(oracle, row);
-  if (r.visible == 0) return 0;
-  const auto element = static_cast<std::size_t>(row * kValueDim + dim);
-  const double out = std::abs(oracle.out[element]);
-  const double abs_sum = static_cast<double>(oracle.abs_sum[element]);
-
-  const double scores = std::expm1(2 * score_bound(oracle, row)) * abs_sum;
+RowModel::RowModel(const DecodeOracle& oracle, std::int64_t row, const Precision& precision, DataType out_type)
+    : out_(oracle.out.data() + row * kValueDim),
+      abs_sum_(oracle.abs_sum.data() + row * kValueDim),
+      square_sum_(oracle.square_sum.data() + row * kValueDim),
+      value_abs_sum_(values_of(oracle, row)),
+      empty_(oracle.visible[static_cast<std::size_t>(row)] == 0) {
+  if (empty_) return;
+  const double visible = visible_of(oracle, row);
+  const double scores = score_bound(oracle, row);
   const double u_p = unit_roundoff(precision.probabilities);
-  // A row sum of rounded P adds errors of its own, which the output carries in proportion to itself.
-  const double in_sum = precision.row_sum_of_rounded ? out : 0;
-  const double rounded_p = u_p * (abs_sum + in_sum) / (1 - u_p);
-  const double floor = probability_floor(precision.probabilities) * r.probability_max *
-                       (value_abs_sum(oracle, row, dim) + r.visible * in_sum);
-  const double arithmetic = (r.visible + kFixedOperations) * kFloat32Roundoff * abs_sum;
-  const double partial = unit_roundoff(precision.partial_output) * abs_sum;
+  const double u_partial = unit_roundoff(precision.partial_output);
+  const double u_out = unit_roundoff(out_type);
+  const double floor = probability_floor(precision.probabilities) * probability_max_of(oracle, row);
+  constant_ = subnormal_error(out_type);
 
-  const double before_output = scores + rounded_p + floor + arithmetic + partial;
-  return before_output + unit_roundoff(out_type) * (out + before_output) + subnormal_error(out_type);
+  const double arithmetic = (visible + kFixedOperations) * kFloat32Roundoff;
+  per_abs_sum_ = (std::expm1(2 * scores) + u_p / (1 - u_p) + arithmetic + u_partial) * (1 + u_out);
+  // A row sum of rounded P adds errors of its own, which the output carries in proportion to itself.
+  const double in_sum = precision.row_sum_of_rounded ? u_p / (1 - u_p) + floor * visible : 0;
+  per_out_ = in_sum * (1 + u_out) + u_out;
+  per_value_ = floor * (1 + u_out);
+
+  constexpr double c = StatisticalLimits::kRounding;
+  const double rounding = square(c * u_p) + square(c * u_partial) + (visible + 16) * square(kFloat32Roundoff);
+  per_square_sum_ = rounding + square(scores);
+  per_out_square_ = rounding + square(c * u_out);
+  per_value_error_ = floor / (3 * std::sqrt(visible));
 }
 
-double lse_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
-  const Row r(oracle, row);
-  if (r.visible == 0) return 0;
+double hard_bound(const DecodeOracle& oracle, std::int64_t row, int dim, const Precision& precision,
+                  DataType out_type) {
+  return RowModel(oracle, row, precision, out_type).hard_bound(dim);
+}
+
+namespace {
+
+/// The part of the LSE's error that float32 arithmetic explains.
+double float32_lse_bound(const DecodeOracle& oracle, std::int64_t row) {
   constexpr double logarithm = 2e-6;  // a float32 exponential and logarithm of few units in the last place
   const double lse = std::abs(oracle.lse[static_cast<std::size_t>(row)]);
-  const double float32_sum =
-      4 * kFloat32Roundoff * lse + score_bound(oracle, row) + std::sqrt(r.visible) * kFloat32Roundoff + logarithm;
-  if (!precision.row_sum_of_rounded) return float32_sum;
+  return 4 * kFloat32Roundoff * lse + score_bound(oracle, row) + std::sqrt(visible_of(oracle, row)) * kFloat32Roundoff +
+         logarithm;
+}
+
+/// Largest error of a row sum, relative to it, that P's values below its smallest normal cause.
+double row_sum_floor(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
+  return probability_floor(precision.probabilities) * visible_of(oracle, row) * probability_max_of(oracle, row);
+}
+
+}  // namespace
+
+double lse_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
+  if (visible_of(oracle, row) == 0) return 0;
+  if (!precision.row_sum_of_rounded) return float32_lse_bound(oracle, row);
   const double u_p = unit_roundoff(precision.probabilities);
-  return float32_sum + u_p / (1 - u_p) + probability_floor(precision.probabilities) * r.visible * r.probability_max;
+  return float32_lse_bound(oracle, row) + u_p / (1 - u_p) + row_sum_floor(oracle, row, precision);
+}
+
+double lse_spread_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
+  if (visible_of(oracle, row) == 0) return 0;
+  if (!precision.row_sum_of_rounded) return float32_lse_bound(oracle, row);
+  const double square_sum = static_cast<double>(oracle.probability_square_sum[static_cast<std::size_t>(row)]);
+  const double rounding = StatisticalLimits::kRounding * unit_roundoff(precision.probabilities) * std::sqrt(square_sum);
+  const double floor = row_sum_floor(oracle, row, precision) / (3 * std::sqrt(visible_of(oracle, row)));
+  return float32_lse_bound(oracle, row) + StatisticalLimits::kElement * std::hypot(rounding, floor);
 }
 
 }  // namespace mla::reference

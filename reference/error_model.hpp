@@ -1,5 +1,6 @@
 // How far from the oracle an implementation may be that keeps the precision it declares: the first-order rounding error
-// analysis of flash decoding. Two tiers: a bound on every output element, and a bound on every row's log-sum-exp.
+// analysis of flash decoding. Three tiers: H, a bound on every output element; S, the spread that independent roundings
+// have; L, a bound on every row's log-sum-exp.
 //
 // Notation, for one row and dimension d: u(type) is the unit roundoff; P the probabilities before normalisation, i.e.
 // e^(s - max); n the visible tokens; O, A = sum p|v|, and V = sum |v| as in `DecodeOracle`; D = 576.
@@ -19,10 +20,23 @@
 // 5. Partial outputs of splits kept in a type: u(partial) sum_splits w |O_split| <= u(partial) A.
 // 6. Output rounding: u(out) (|O| + all of the above), and half a subnormal step or a flush to zero.
 //
+// Tier S. The bounds above add up errors as if all went the same way; roundings that do not know of each other partly
+// cancel, and leave a standard error far below the bound: B = sqrt(sum p^2 v^2) takes the place of A, and A / B is near
+// 0.8 sqrt(n) for equal p. With c the root mean square of a relative rounding error in units of u, the standard error
+// is
+//   T^2 = r^2 (B^2 + O^2) + (ds B)^2 + (floor V / 3)^2 / n + (c u(out) O)^2,
+//   r^2 = c^2 (u(P)^2 + u(partial)^2) + (n + 16) u(f32)^2.
+// B^2 + O^2 rather than B^2: where few tokens carry the mass, or all p are alike, all dimensions err together, by up to
+// u(P) |O|. The float32 sums add n roundings of partial sums that grow to O or to B.
+// c: over mantissas m with density 1 / (m ln 2) the square is (1/3) E[m^-2] = 0.180, so 0.425; 0.45 leaves room for
+// other densities. reference/README.md has the fit: what the real kernels show, and the figures behind the limits
+// below.
+//
 // Not modelled: a kernel that rounds dequantised keys to bf16 (its scores err by a further u(bf16) |s|), or whose row
 // maximum is not the largest score it has seen so far.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "mla/decode.hpp"
@@ -32,6 +46,54 @@ namespace mla::reference {
 
 /// Largest error of one logit of the row: item 1, ds.
 [[nodiscard]] double score_bound(const DecodeOracle& oracle, std::int64_t row);
+
+/// Limits of tier S. A row's 512 values have a root mean square of z = (out - O) / T near 1 at most; one value of 7 is
+/// never seen in 10^9; and the regression of out on O over a case has the slope 1.
+struct StatisticalLimits {
+  static constexpr double kRounding = 0.45;  // c
+  static constexpr double kRowRms = 1.7;
+  static constexpr double kElement = 7;
+  static constexpr double kSlope = 0.004;
+  static constexpr std::int64_t kSlopeRows = 32;  // fewer rows tell a gain from chance too badly
+};
+
+/// The bounds of one row, whose parts that do not depend on the dimension are computed once.
+class RowModel {
+ public:
+  RowModel(const DecodeOracle& oracle, std::int64_t row, const Precision& precision, DataType out_type);
+
+  /// Tier H of element `dim`: see `hard_bound`.
+  [[nodiscard]] double hard_bound(int dim) const {
+    if (empty_) return 0;
+    return per_abs_sum_ * abs_sum(dim) + per_out_ * out(dim) + per_value_ * value_abs_sum(dim) + constant_;
+  }
+  /// T of element `dim`: see the head of this file. 0 for a row that sees no token.
+  [[nodiscard]] double standard_error(int dim) const {
+    if (empty_) return 0;
+    const double o = out(dim);
+    const double floor = per_value_error_ * value_abs_sum(dim);
+    return std::sqrt(per_square_sum_ * static_cast<double>(square_sum_[dim]) + per_out_square_ * o * o + floor * floor +
+                     constant_ * constant_);
+  }
+
+ private:
+  [[nodiscard]] double out(int dim) const { return std::abs(out_[dim]); }
+  [[nodiscard]] double abs_sum(int dim) const { return static_cast<double>(abs_sum_[dim]); }
+  [[nodiscard]] double value_abs_sum(int dim) const { return static_cast<double>(value_abs_sum_[dim]); }
+
+  const double* out_;           // [512] of the row
+  const float* abs_sum_;        // [512] of the row
+  const float* square_sum_;     // [512] of the row
+  const float* value_abs_sum_;  // [512] of the row's token
+  bool empty_;
+  double per_abs_sum_ = 0;
+  double per_out_ = 0;
+  double per_value_ = 0;
+  double constant_ = 0;
+  double per_square_sum_ = 0;
+  double per_out_square_ = 0;
+  double per_value_error_ = 0;
+};
 
 /// Tier H: the largest |out - O| of element `dim` of `row` that `precision` and an output of type `out_type` explain.
 /// 0 for a row that sees no token, whose output is exactly 0. Meaningful only where the oracle's O is finite.
@@ -44,5 +106,9 @@ namespace mla::reference {
 /// would be near 0.45 u(P) sqrt(sum p^2), but those of a near-uniform softmax all go the same way, up to u(P).
 /// 0 for a row that sees no token, whose lse is exactly -inf.
 [[nodiscard]] double lse_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision);
+
+/// Tier S of the LSE: where the row sum adds rounded P, independent roundings leave c u(P) sqrt(sum p^2) in place of
+/// u(P), and 7 times that is the limit; else the same as `lse_bound`.
+[[nodiscard]] double lse_spread_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision);
 
 }  // namespace mla::reference

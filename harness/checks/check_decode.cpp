@@ -6,6 +6,7 @@
 
 #include "harness/checks/failure_text.hpp"
 #include "harness/checks/output_rows.hpp"
+#include "harness/checks/spread.hpp"
 
 namespace mla::harness {
 
@@ -46,6 +47,20 @@ void add_worst(DecodeCheck& check, const TensorFindings& findings, TensorName na
   }
 }
 
+void add_worst(DecodeCheck& check, const std::vector<checks::RowSpread>& rows, const checks::RowPlaces& places) {
+  for (const checks::RowSpread& row : rows) {
+    const checks::RowPlace place = places[row.row];
+    check.worst.push_back({.tier = "stat",
+                           .request = place.request,
+                           .token = place.token,
+                           .head = place.head,
+                           .dim = row.dim,
+                           .got = row.got,
+                           .ref = row.ref,
+                           .ratio = row.ratio()});
+  }
+}
+
 void add_safety(DecodeCheck& check, const DecodeOutputBuffers& buffers, const DecodeOutputs& outputs, int heads,
                 const checks::RowPlaces& places) {
   const auto add = [&](std::optional<CheckFailure> failure) {
@@ -73,7 +88,12 @@ void add_failures(DecodeCheck& check, const checks::Findings& findings, const ch
 }  // namespace
 
 std::string_view name_of(TierVerdict verdict) {
-  return verdict == TierVerdict::passed ? "passed" : "failed";
+  switch (verdict) {
+    case TierVerdict::passed: return "passed";
+    case TierVerdict::failed: return "failed";
+    case TierVerdict::skipped: return "skipped";
+  }
+  return "?";
 }
 
 std::string DecodeCheck::failure_kind() const {
@@ -97,16 +117,21 @@ DecodeCheck check_decode(const DecodeProblem& problem, const DecodeLayout& layou
   DecodeCheck check;
   check.rows = oracle.rows;
   check.elements = oracle.rows * kValueDim;
-  check.tiers = {tier_result(found.out, kOut), tier_result(found.lse, kLse)};
+  const checks::SpreadJudgement spread =
+      checks::judge_spread(found.spread, checks::spread_scope(problem.fields().distribution, precision), places);
+  check.tiers = {tier_result(found.out, kOut), spread.tier, tier_result(found.lse, kLse)};
+  check.spread = spread.figures;
   check.nonfinite_got = found.out.nonfinite_got + found.lse.nonfinite_got;
   check.nonfinite_ref = found.out.nonfinite_ref + found.lse.nonfinite_ref;
   check.poison_left = found.out.tally(Fault::unwritten).elements + found.lse.tally(Fault::unwritten).elements;
   check.abs_max = found.out.abs_max;
   check.rel_l2 = relative_l2(found.out);
   add_worst(check, found.out, kOut, places);
+  add_worst(check, spread.worst, places);
   add_worst(check, found.lse, kLse, places);
   add_safety(check, buffers, outputs, heads, places);
   add_failures(check, found, places);
+  check.failures.insert(check.failures.end(), spread.failures.begin(), spread.failures.end());
   return check;
 }
 

@@ -1,5 +1,5 @@
-// Is a decode result right? Every element against the hard bound, every row's log-sum-exp against its own, and no byte
-// written where none belongs.
+// Is a decode result right? Every element against the hard bound, every row against the spread that rounding leaves,
+// every row's log-sum-exp against its own bound, and no byte written where none belongs.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace mla::harness {
 
-enum class TierVerdict : std::uint8_t { passed, failed };
+enum class TierVerdict : std::uint8_t { passed, failed, skipped };
 
 [[nodiscard]] std::string_view name_of(TierVerdict verdict);
 
 /// One kind of evidence about the numbers.
 struct TierResult {
-  std::string name;  // "hard": every element of out; "lse": every row's log-sum-exp
+  std::string name;  // "hard": every element of out; "stat": every row's spread; "lse": every row's log-sum-exp
   TierVerdict verdict = TierVerdict::passed;
-  /// Largest |got - reference| / bound; 1 is the limit. Infinite where an element was not written, is NaN or infinite
-  /// and should not be, or where no error at all is allowed.
+  /// Largest |got - reference| / bound, in "stat" the largest statistic over its limit; 1 is the limit. Infinite where
+  /// an element was not written, is NaN or infinite and should not be, or where no error at all is allowed.
   double max_ratio = 0;
 };
 
@@ -40,9 +40,21 @@ struct WorstElement {
   double ratio = 0;
 };
 
+/// Tier S in numbers: how the errors are spread in units of what independent roundings explain.
+struct SpreadResult {
+  double rms = 0;      // of z over all elements: near 1 where the error model describes the kernel; a figure to watch
+  double row_rms = 0;  // largest of a row
+  double z_max = 0;    // largest |z|
+  /// Slope of got on reference over all elements; none where the reference is 0 throughout.
+  std::optional<double> slope;
+  /// Largest |slope - 1| allowed; none where the slope is recorded and not judged.
+  std::optional<double> slope_limit;
+};
+
 /// Something that is wrong, for people.
 struct CheckFailure {
-  std::string kind;     // "canary", "gap_written", "unwritten", "nonfinite", "empty_row", "hard_bound", "lse_bound"
+  std::string kind;     // "canary", "gap_written", "unwritten", "nonfinite", "empty_row", "hard_bound", "spread",
+                        // "slope", "lse_bound"
   std::string message;  // one line
 };
 
@@ -51,6 +63,7 @@ struct DecodeCheck {
   std::int64_t elements = 0;  // of out: T * H * 512
   std::int64_t rows = 0;      // T * H
   std::vector<TierResult> tiers;
+  SpreadResult spread;
   std::int64_t nonfinite_got = 0;  // NaN and infinite elements of out and lse, unwritten ones not counted
   std::int64_t nonfinite_ref = 0;
   double abs_max = 0;               // largest |got - reference| over the finite elements of out
@@ -70,6 +83,10 @@ struct DecodeCheck {
 /// Compares `outputs`, poisoned before the run, with the oracle of the same inputs. Every bound follows from the error
 /// model (reference/error_model.hpp) and the precision that the implementation declares; nothing is tuned, so that an
 /// implementation that keeps its declaration cannot be reported. Rows that see no token must hold exactly 0 and -inf.
+///
+/// Tier "stat" takes roundings for independent. Those of fp8 P under a near-uniform softmax are not: there it is
+/// skipped. Nor does the gain of fp8 P average out where p falls evenly (a ramp) or mostly underflows: with fp8 P the
+/// slope is judged on randn, sharp and heavy contents alone. Elsewhere it is, from 32 rows on.
 [[nodiscard]] DecodeCheck check_decode(const DecodeProblem& problem, const DecodeLayout& layout,
                                        const reference::DecodeOracle& oracle, const DecodeOutputBuffers& outputs,
                                        const Precision& precision);

@@ -108,23 +108,29 @@ class RowComparison {
                 const Precision& precision)
       : outputs_(outputs), oracle_(oracle), heads_(heads), precision_(precision) {}
 
-  RowSums compare_out(std::int64_t row, TensorFindings& findings) const {
+  RowSums compare_out(std::int64_t row, TensorFindings& findings, RowSpread& spread) const {
     const auto* const got = static_cast<const Bfloat16*>(outputs_.out.data) + row / heads_ * outputs_.out.token_stride +
                             row % heads_ * outputs_.out.head_stride;
+    const reference::RowModel model(oracle_, row, precision_, outputs_.out.dtype);
     RowFindings found(findings);
+    spread.row = row;
+    spread.counted = sees_tokens(row);
     for (int dim = 0; dim < kValueDim; ++dim) {
       const double ref = oracle_.out[static_cast<std::size_t>(row * kValueDim + dim)];
       const Element element{.row = row, .dim = dim, .got = static_cast<double>(got[dim].to_float()), .ref = ref};
       if (is_poison(got[dim])) {
         found.add_unwritten(element);
+        spread.counted = false;
       } else {
-        found.add(element, reference::hard_bound(oracle_, row, dim, precision_, outputs_.out.dtype), sees_tokens(row));
+        found.add(element, model.hard_bound(dim), sees_tokens(row));
+        if (spread.counted) add_to_spread(spread, element, model.standard_error(dim));
       }
     }
+    spread.rms = std::sqrt(spread.square_sum / kValueDim);
     return found.finish();
   }
 
-  void compare_lse(std::int64_t row, TensorFindings& findings) const {
+  void compare_lse(std::int64_t row, TensorFindings& findings, RowSpread& spread) const {
     const float got =
         outputs_.lse.data[row / heads_ * outputs_.lse.token_stride + row % heads_ * outputs_.lse.head_stride];
     RowFindings found(findings);
@@ -134,11 +140,31 @@ class RowComparison {
       found.add_unwritten(element);
     } else {
       found.add(element, reference::lse_bound(oracle_, row, precision_), sees_tokens(row));
+      const double error = std::abs(element.got - element.ref);
+      if (spread.counted) spread.lse_ratio = error / reference::lse_spread_bound(oracle_, row, precision_);
     }
     found.finish();
   }
 
  private:
+  static void add_to_spread(RowSpread& spread, const Element& element, double standard_error) {
+    if (!std::isfinite(element.got) || !std::isfinite(element.ref)) {
+      spread.counted = false;
+      return;
+    }
+    const double error = element.got - element.ref;
+    const double z = error == 0 ? 0 : std::abs(error) / standard_error;
+    spread.square_sum += z * z;
+    spread.out_ref += element.got * element.ref;
+    spread.ref_square += element.ref * element.ref;
+    spread.error_ref += standard_error * std::abs(element.ref);
+    if (z <= spread.z_max) return;
+    spread.z_max = z;
+    spread.dim = *element.dim;
+    spread.got = element.got;
+    spread.ref = element.ref;
+  }
+
   [[nodiscard]] bool sees_tokens(std::int64_t row) const { return oracle_.visible[static_cast<std::size_t>(row)] > 0; }
 
   const DecodeOutputs& outputs_;
@@ -167,6 +193,11 @@ GapDamage find_gap_damage(const Number* data, std::int64_t token_stride, std::in
 
 }  // namespace
 
+double RowSpread::ratio() const {
+  using Limits = reference::StatisticalLimits;
+  return std::max({rms / Limits::kRowRms, z_max / Limits::kElement, lse_ratio});
+}
+
 void Tally::add(const Element& element) {
   ++elements;
   keep_worse(worst, element);
@@ -187,13 +218,15 @@ Findings compare_rows(const DecodeOutputs& outputs, const reference::DecodeOracl
   const RowComparison comparison(outputs, oracle, heads, precision);
   std::vector<RowSums> sums(static_cast<std::size_t>(oracle.rows));
   Findings total;
+  total.spread.resize(static_cast<std::size_t>(oracle.rows));
 #pragma omp parallel
   {
     Findings mine;
 #pragma omp for schedule(dynamic, 16) nowait
     for (std::int64_t row = 0; row < oracle.rows; ++row) {
-      sums[static_cast<std::size_t>(row)] = comparison.compare_out(row, mine.out);
-      comparison.compare_lse(row, mine.lse);
+      RowSpread& spread = total.spread[static_cast<std::size_t>(row)];
+      sums[static_cast<std::size_t>(row)] = comparison.compare_out(row, mine.out, spread);
+      comparison.compare_lse(row, mine.lse, spread);
     }
 #pragma omp critical
     {

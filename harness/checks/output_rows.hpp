@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "mla/decode.hpp"
 #include "reference/decode.hpp"
@@ -51,9 +52,29 @@ struct TensorFindings {
   [[nodiscard]] bool faultless() const;
 };
 
+/// How the errors of one row of out are spread, in units of what independent roundings explain (tier S).
+struct RowSpread {
+  std::int64_t row = 0;
+  double rms = 0;    // of z = (got - ref) / T over the row's 512 values
+  double z_max = 0;  // largest |z|, at `dim`
+  int dim = 0;
+  double got = 0;  // at `dim`
+  double ref = 0;
+  double lse_ratio = 0;   // of the row's LSE to its bound in tier S
+  double square_sum = 0;  // sum z^2
+  double out_ref = 0;     // sum got ref
+  double ref_square = 0;  // sum ref^2
+  double error_ref = 0;   // sum T |ref|: standard error of out_ref were all of the row to err together
+  bool counted = false;   // sees tokens, all of it written and finite
+
+  /// Largest of the row's statistics over its limit.
+  [[nodiscard]] double ratio() const;
+};
+
 struct Findings {
   TensorFindings out;
   TensorFindings lse;
+  std::vector<RowSpread> spread;  // [rows]
 };
 
 /// Checks all rows in parallel; the result does not depend on the number of threads.

@@ -32,6 +32,14 @@ Json worst_json(const WorstElement& element) {
           {"ratio", finite_or_null(element.ratio)}};
 }
 
+Json spread_json(const SpreadResult& spread) {
+  return {{"rms", finite_or_null(spread.rms)},
+          {"row_rms_max", finite_or_null(spread.row_rms)},
+          {"z_max", finite_or_null(spread.z_max)},
+          {"slope", spread.slope ? finite_or_null(*spread.slope) : Json(nullptr)},
+          {"slope_limit", spread.slope_limit ? finite_or_null(*spread.slope_limit) : Json(nullptr)}};
+}
+
 }  // namespace
 
 Json correctness_json(const DecodeCheck& check, const Precision& precision) {
@@ -39,6 +47,7 @@ Json correctness_json(const DecodeCheck& check, const Precision& precision) {
   for (const TierResult& tier : check.tiers) {
     tiers[tier.name] = {{"verdict", name_of(tier.verdict)}, {"max_ratio", finite_or_null(tier.max_ratio)}};
   }
+  if (tiers.contains("stat")) tiers["stat"].update(spread_json(check.spread));
   Json worst = Json::array();
   for (const WorstElement& element : check.worst) worst.push_back(worst_json(element));
   return {{"reference", "eigen_f64"},

@@ -5,6 +5,7 @@
 
 #include "harness/inputs/buffer.hpp"
 #include "harness/inputs/page_table.hpp"
+#include "harness/inputs/poison.hpp"
 #include "harness/problem/decode_problem.hpp"
 #include "mla/decode.hpp"
 
@@ -82,11 +83,14 @@ class DecodeLayout {
 };
 
 /// Fills the inputs from the problem's seed and distribution, in parallel; every element depends on the seed and its
-/// own logical position (request, position, dimension) alone, not on page size, page order or thread count.
-void fill_inputs(const DecodeProblem& problem, const DecodeLayout& layout, const DecodeInputBuffers& buffers);
+/// own logical position (request, position, dimension) alone, not on page size, page order or thread count. The
+/// contents are those of the problem's first distribution; the others are `problem.with_distribution(...)`.
+void fill_inputs(const DecodeProblem& problem, const DecodeLayout& layout, const DecodeInputBuffers& buffers,
+                 Unreadable unreadable = Unreadable::nan);
 
-/// Fills outputs with the poison pattern (a NaN with a recognisable payload) and arms the canaries.
-void poison_outputs(const DecodeOutputBuffers& buffers);
+/// Fills outputs with a poison pattern and arms the canaries. Only Poison::nan lets a check tell which elements were
+/// not written; the others are for comparing repeats.
+void poison_outputs(const DecodeOutputBuffers& buffers, Poison poison = Poison::nan);
 
 /// Digest of everything that a kernel may read, as 16 hex digits: shapes, types, scales, batch description and the
 /// visible elements of q and kv. The page table is part of it, since two runs compare in speed only if they walk memory

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <Random123/philox.h>
+#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/erf.hpp>
 
 namespace mla::harness {
@@ -12,12 +13,14 @@ namespace {
 
 constexpr int kBins = 65536;
 
-std::vector<float> make_normal_quantiles() {
+// `upper_quantile(p)` for p in (1/2, 1), of a symmetric distribution.
+template <class Quantile>
+std::vector<float> make_quantiles(const Quantile& upper_quantile) {
   // The table is antisymmetric; computing one half keeps its mean exactly zero.
   std::vector<double> upper(kBins / 2);
   double square_sum = 0;
   for (int i = 0; i < kBins / 2; ++i) {
-    const double value = std::sqrt(2.0) * boost::math::erf_inv((2.0 * i + 1) / kBins);
+    const double value = upper_quantile(0.5 + (i + 0.5) / kBins);
     upper[static_cast<std::size_t>(i)] = value;
     square_sum += value * value;
   }
@@ -62,7 +65,14 @@ std::uint64_t Random::below(std::uint64_t limit, Stream stream, std::uint64_t in
 }
 
 std::span<const float> normal_quantiles() {
-  static const std::vector<float> table = make_normal_quantiles();
+  static const std::vector<float> table =
+      make_quantiles([](double p) { return std::sqrt(2.0) * boost::math::erf_inv(2 * p - 1); });
+  return table;
+}
+
+std::span<const float> heavy_tailed_quantiles() {
+  static const std::vector<float> table =
+      make_quantiles([](double p) { return boost::math::quantile(boost::math::students_t(3), p); });
   return table;
 }
 

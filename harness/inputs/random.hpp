@@ -11,7 +11,7 @@
 namespace mla::harness {
 
 /// What a number is for. Streams of one seed are independent.
-enum class Stream : std::uint8_t { query, key_value, direction, pages };
+enum class Stream : std::uint8_t { query, key_value, direction, pages, channels };
 
 /// Counter-based generator: no state, so that neither thread count nor order of filling can change an element.
 class Random {
@@ -36,5 +36,8 @@ class Random {
 /// The standard normal value for each 16-bit number: quantiles at the middles of 65536 equally probable bins, scaled so
 /// that the variance over the table is exactly 1. Largest magnitude 4.3.
 [[nodiscard]] std::span<const float> normal_quantiles();
+
+/// The same for Student's t with 3 degrees of freedom, of variance 1 over the table. Largest magnitude 26.
+[[nodiscard]] std::span<const float> heavy_tailed_quantiles();
 
 }  // namespace mla::harness

@@ -1,5 +1,6 @@
 #include "harness/problem/decode_fields.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -38,10 +39,16 @@ constexpr std::array<Named<TypePair>, 7> kTypePairs = {{
     {"e4m3fnuz", {ElementType::e4m3fnuz, ElementType::e4m3fnuz}},
 }};
 
-constexpr std::array<Named<Distribution>, 3> kDistributions = {{
+constexpr std::array<Named<Distribution>, kDistributions> kNamedDistributions = {{
     {"randn", Distribution::randn},
     {"sharp", Distribution::sharp},
     {"needle", Distribution::needle},
+    {"uniform", Distribution::uniform},
+    {"ramp", Distribution::ramp},
+    {"heavy", Distribution::heavy},
+    {"outlier", Distribution::outlier},
+    {"sink", Distribution::sink},
+    {"saturating", Distribution::saturating},
 }};
 
 constexpr std::array<Named<Layout>, 2> kLayouts = {{{"dense", Layout::dense}, {"padded", Layout::padded}}};
@@ -65,6 +72,27 @@ std::string text_of(const Value& value, const std::array<Named<Value>, Count>& t
   }
   // Only reachable with a type pair that the constructor refuses.
   return "invalid";
+}
+
+void parse_distributions(Fields& fields, std::string_view text) {
+  std::vector<Distribution> all;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    const Distribution distribution = value_of("dist", text.substr(begin, end - begin), kNamedDistributions);
+    if (std::find(all.begin(), all.end(), distribution) != all.end()) {
+      throw UsageError("dist", text, "each distribution may be named once");
+    }
+    all.push_back(distribution);
+    begin = end + 1;
+  }
+  fields.distribution = all.front();
+  fields.also.assign(all.begin() + 1, all.end());
+}
+
+std::string print_distributions(const Fields& fields) {
+  std::string text(name_of(fields.distribution));
+  for (const Distribution distribution : fields.also) text += "+" + std::string(name_of(distribution));
+  return text;
 }
 
 // clang-format off
@@ -106,9 +134,9 @@ constexpr std::array<DecodeField, 16> kFields = {{
     {"ks", "a positive number", "scale of an fp8 kv",
      [](Fields& f, std::string_view t) { f.kv_scale = parse_scale("ks", t); },
      [](const Fields& f) { return fmt::format("{}", f.kv_scale); }},
-    {"dist", "randn, sharp, needle", "input distribution: logits of standard deviation 1, of 3, or with heavy boundary tokens",
-     [](Fields& f, std::string_view t) { f.distribution = value_of("dist", t, kDistributions); },
-     [](const Fields& f) { return text_of(f.distribution, kDistributions); }},
+    {"dist", "randn, sharp, needle, uniform, ramp, heavy, outlier, sink, saturating, or several joined by '+'",
+     "contents of q and kv; the first is measured, each is checked",
+     parse_distributions, print_distributions},
     {"seed", "0..2^64-1", "seed of the inputs and of the page permutation",
      [](Fields& f, std::string_view t) { f.seed = parse_unsigned("seed", t); },
      [](const Fields& f) { return fmt::format("{}", f.seed); }},
@@ -128,6 +156,13 @@ constexpr std::array<DecodeField, 16> kFields = {{
 // clang-format on
 
 }  // namespace
+
+std::string_view name_of(Distribution distribution) {
+  for (const auto& row : kNamedDistributions) {
+    if (row.value == distribution) return row.name;
+  }
+  return "?";
+}
 
 std::span<const DecodeField> decode_fields() {
   return kFields;

@@ -45,6 +45,8 @@ void require_valid_values(const Fields& fields) {
 }  // namespace
 
 DecodeProblem::DecodeProblem(Fields fields) : fields_(std::move(fields)) {
+  // Contents that are named twice are checked once.
+  std::erase(fields_.also, fields_.distribution);
   require_valid_values(fields_);
   require_one_or_batch("q", fields_.q_lens, fields_.batch);
   require_one_or_batch("kv", fields_.kv_lens, fields_.batch);
@@ -80,6 +82,13 @@ std::string DecodeProblem::word() const {
     if (!is_default) text += fmt::format("{}{}={}", text.empty() ? "" : ",", field.name, value);
   }
   return "decode:" + text;
+}
+
+DecodeProblem DecodeProblem::with_distribution(Distribution distribution) const {
+  Fields fields = fields_;
+  fields.distribution = distribution;
+  fields.also.clear();
+  return DecodeProblem(std::move(fields));
 }
 
 DataType resolve(ElementType type, DataType native_fp8) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mla/dtype.hpp"
@@ -17,7 +18,10 @@ inline constexpr double kDeepSeekSmScale = 0.13523377886088007;
 enum class ElementType : std::uint8_t { bf16, fp8, e4m3fn, e4m3fnuz };
 
 /// How the random contents of q and kv are made (see inputs/distribution.hpp).
-enum class Distribution : std::uint8_t { randn, sharp, needle };
+enum class Distribution : std::uint8_t { randn, sharp, needle, uniform, ramp, heavy, outlier, sink, saturating };
+inline constexpr int kDistributions = 9;
+
+[[nodiscard]] std::string_view name_of(Distribution distribution);
 
 /// Memory layout of q and kv: `dense`, or `padded` with rows, heads and pages set apart by poisoned gaps.
 enum class Layout : std::uint8_t { dense, padded };
@@ -37,17 +41,22 @@ class DecodeProblem {
     double sm_scale = kDeepSeekSmScale;               // scale
     double q_scale = 1;                               // qs: default kDefaultFp8Scale where q is fp8
     double kv_scale = 1;                              // ks: likewise for kv
-    Distribution distribution = Distribution::randn;  // dist
-    std::uint64_t seed = 0;                           // seed
-    int workers = 0;                                  // cu: compute units to plan for, 0 = the target's own
-    int split_limit = 0;                              // splits: most splits a request, 0 = the planner's choice
-    Layout layout = Layout::dense;                    // stride
-    std::int64_t pool_pages = 0;                      // pool: pages in the KV pool, 0 = a few more than are used
+    Distribution distribution = Distribution::randn;  // dist, the first: the contents that are measured
+    /// dist, the others: contents on which the case must be right as well. Never holds `distribution`.
+    std::vector<Distribution> also = {Distribution::sharp};
+    std::uint64_t seed = 0;         // seed
+    int workers = 0;                // cu: compute units to plan for, 0 = the target's own
+    int split_limit = 0;            // splits: most splits a request, 0 = the planner's choice
+    Layout layout = Layout::dense;  // stride
+    std::int64_t pool_pages = 0;    // pool: pages in the KV pool, 0 = a few more than are used
 
     bool operator==(const Fields&) const = default;
   };
 
   explicit DecodeProblem(Fields fields);
+
+  /// The same problem with contents of one distribution alone.
+  [[nodiscard]] DecodeProblem with_distribution(Distribution distribution) const;
 
   /// The canonical problem word: fields equal to their default are left out.
   [[nodiscard]] std::string word() const;

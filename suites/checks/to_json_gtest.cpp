@@ -43,6 +43,15 @@ TEST(CorrectnessJson, HasTheMembersOfAReport) {
       "index": {"token": 1, "request": 0, "head": 2, "dim": 3}, "got": 0.5, "ref": 0.25, "ratio": 0.5})"));
 }
 
+TEST(CorrectnessJson, TierSHasItsFigures) {
+  DecodeCheck check = some_check();
+  check.tiers.push_back({"stat", TierVerdict::skipped, 0});
+  check.spread = {.rms = 0.5, .row_rms = 1.5, .z_max = 4, .slope = 1.25, .slope_limit = std::nullopt};
+  EXPECT_EQ(correctness_json(check, {}).at("tiers").at("stat"),
+            Json::parse(R"({"verdict": "skipped", "max_ratio": 0.0, "rms": 0.5, "row_rms_max": 1.5, "z_max": 4.0,
+                            "slope": 1.25, "slope_limit": null})"));
+}
+
 TEST(CorrectnessJson, NamesWhatJsonCannotWrite) {
   const Json json = correctness_json(some_check(), {});
   EXPECT_EQ(json.at("tiers").at("lse").at("max_ratio"), nullptr);
