@@ -456,8 +456,14 @@ class Planner {
         state_.num_allowed, workers(),
         [&](std::int32_t i, std::int32_t w) {
           const Candidate& candidate = state_.candidates[state_.allowed[i]];
-          const PlanCut begin = line.cut(candidate, w);
-          const PlanCut end = line.cut(candidate, w + 1);
+          PlanCut begin;
+          PlanCut end;
+          // A loop, so that targets that must not call have one copy of cut().
+          MLA_NO_UNROLL
+          for (std::int32_t side = 0; side < 2; ++side) {
+            begin = end;
+            end = line.cut(candidate, w + side);
+          }
           return Maxima{line.cost(begin, end), line.splits(candidate, w, begin, end)};
         },
         state_.costs);

@@ -1,18 +1,28 @@
-// Where the arguments of a decode launch are kept.
+// Which arguments of a launch are kept in vector registers.
 #pragma once
 
 #include "kernels/decode/arguments.hpp"
+#include "kernels/plan/plan_kernel.hpp"
 #include "kernels/runtime/target.hpp"
 
 #if defined(__HIP__)
 
 namespace mla {
 
+namespace cdna {
+
+template <class T>
+MLA_DEVICE void to_vector_register(T& value) {
+  asm volatile("" : "+v"(value));
+}
+
+}  // namespace cdna
+
 /// Where results go is combined with a lane's row and nothing else, once a work: it can wait in vector registers, of
 /// which there are enough.
 template <class Kernel>
 MLA_DEVICE void free_scalar_registers(DecodeArguments& arguments, const Kernel* /*tag*/) {
-  const auto move = [](auto& value) { asm volatile("" : "+v"(value)); };
+  const auto move = [](auto& value) { cdna::to_vector_register(value); };
   move(arguments.outputs.lse.data);
   move(arguments.outputs.lse.token_stride);
   move(arguments.outputs.lse.head_stride);
@@ -31,6 +41,19 @@ MLA_DEVICE void free_scalar_registers(DecodeArguments& arguments, const Kernel* 
       move(arguments.inputs.q.head_stride);
     }
   }
+}
+
+/// What the planner writes after all else, a lane an element.
+template <class Kernel>
+MLA_DEVICE void free_scalar_registers(PlanArguments& arguments, const Kernel* /*tag*/) {
+  const auto move = [](auto& value) { cdna::to_vector_register(value); };
+  move(arguments.plan.works);
+  move(arguments.plan.reductions);
+  move(arguments.plan.slot_reduction);
+  move(arguments.plan.arrivals);
+  move(arguments.plan.worker_slots);
+  move(arguments.plan.work_indptr);
+  move(arguments.plan.header);
 }
 
 }  // namespace mla
