@@ -107,6 +107,11 @@ class Checker {
     const std::int32_t begin = plan_.work_indptr[worker];
     const std::int32_t end = plan_.work_indptr[worker + 1];
     if (!require(begin <= end && end <= plan_.header->num_works, "work_indptr of worker ", worker)) return false;
+    const WorkerStart& start = plan_.starts[worker];
+    if (!require(start.first_work == begin && start.end_work == end, "start of worker ", worker) ||
+        !require(start.first == (begin < end ? plan_.works[begin] : Work{}), "first work of worker ", worker)) {
+      return false;
+    }
     std::int64_t load = 0;
     for (std::int32_t i = begin; i < end; ++i) {
       if (!check_work(plan_.works[i])) {
@@ -138,6 +143,7 @@ class Checker {
     }
     const bool whole = work.kv_begin == 0 && work.kv_end == tile->kv_end;
     const bool ok = require(work.q_token == batch_.qo_indptr[work.request], "q_token ", work.q_token) &&
+                    require(work.first_page == batch_.kv_indptr[work.request], "first_page ", work.first_page) &&
                     require(work.kv_begin == tile->covered, "gap or overlap: begins at ", work.kv_begin, ", covered ",
                             tile->covered) &&
                     require(work.kv_begin < work.kv_end || (whole && tile->kv_end == 0), "empty: ", work.kv_begin, "..",
@@ -265,11 +271,12 @@ RaggedBatch::RaggedBatch(const PlanCase& problem) {
 GuardedPlan::GuardedPlan(const WorkspaceLayout& layout) {
   place("header", view_.header, layout.header);
   place("work_indptr", view_.work_indptr, layout.work_indptr);
+  place("starts", view_.starts, layout.starts);
   place("works", view_.works, layout.works);
   place("reductions", view_.reductions, layout.reductions);
   place("slot_reduction", view_.slot_reduction, layout.slot_reduction);
   place("arrivals", view_.arrivals, layout.arrivals);
-  place("tile_indptr", view_.tile_indptr, layout.tile_indptr);
+  place("tile_row_tile", view_.tile_row_tile, layout.tile_row_tile);
   place("tile_request", view_.tile_request, layout.tile_request);
   place("line", view_.line, layout.line);
   place("cuts", view_.cuts, layout.cuts);
@@ -299,6 +306,7 @@ PlanBits bits_of(const PlanView& plan, std::int32_t num_workers) {
   const PlanHeader& header = *plan.header;
   return {header,
           {plan.work_indptr, plan.work_indptr + num_workers + 1},
+          {plan.starts, plan.starts + num_workers},
           {plan.works, plan.works + header.num_works},
           {plan.reductions, plan.reductions + header.num_reductions},
           {plan.slot_reduction, plan.slot_reduction + header.num_slots},
@@ -312,8 +320,10 @@ std::string broken_invariant(const PlanCase& problem, const PlanView& plan) {
 std::int64_t equal_split_makespan(const PlanCase& problem, std::int64_t splits) {
   const PlanLimits& limits = problem.limits;
   const TileShape shape = tile_shape(limits.q_dtype, limits.kv_dtype, limits.heads, limits.max_q_len, limits.tile);
-  const Tiles tiles(problem);
-  const std::int64_t count = static_cast<std::int64_t>(tiles.all().size()) * splits;
+  std::vector<Tile> tiles = Tiles(problem).all();
+  // The planner's order: all first row tiles, then all second ones.
+  std::stable_sort(tiles.begin(), tiles.end(), [](const Tile& a, const Tile& b) { return a.row_begin < b.row_begin; });
+  const std::int64_t count = static_cast<std::int64_t>(tiles.size()) * splits;
   std::int64_t busiest = 0;
   std::int64_t most_pieces = count > 0 ? 1 : 0;
   std::int64_t pieces = 0;
@@ -327,10 +337,11 @@ std::int64_t equal_split_makespan(const PlanCase& problem, std::int64_t splits) 
       // Pieces of one tile in one run are read as one.
       const std::int64_t tile = piece / splits;
       const std::int64_t last = std::min(end, (tile + 1) * splits);
-      const std::int64_t blocks = (tiles.all()[tile].kv_end + shape.tokens - 1) / shape.tokens;
+      const std::int64_t blocks = (tiles[tile].kv_end + shape.tokens - 1) / shape.tokens;
       const std::int64_t from = blocks * (piece - tile * splits) / splits;
       const std::int64_t to = blocks * (last - tile * splits) / splits;
-      if (from < to || (blocks == 0 && piece == tile * splits)) {
+      // All cuts within a tile without tokens lie at its start: it goes to whoever has its last piece.
+      if (from < to || (blocks == 0 && last == (tile + 1) * splits)) {
         const bool split = from > 0 || to < blocks;
         load += limits.cost.work + (to - from) * shape.tokens + (split ? limits.cost.partial : 0);
         pieces = tile == tile_of_pieces ? pieces + 1 : 1;

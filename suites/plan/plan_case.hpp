@@ -70,6 +70,7 @@ class GuardedPlan {
 struct PlanBits {
   PlanHeader header;
   std::vector<std::int32_t> work_indptr;
+  std::vector<WorkerStart> starts;
   std::vector<Work> works;
   std::vector<Reduction> reductions;
   std::vector<std::int32_t> slot_reduction;

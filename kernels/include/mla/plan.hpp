@@ -61,10 +61,24 @@ struct alignas(16) Work {
   std::int32_t kv_end = 0;     // exclusive; no row of the tile sees a token at or after the tile's last kv_end
   std::int32_t slot = -1;      // partial result slot, or -1: the work is the whole tile and writes out and lse directly
   std::int32_t visible = 0;    // KV tokens that query token 0 sees, <= 0 for none (see visible_tokens)
+  std::int32_t first_page = 0;  // kv_indptr[request]: saves whoever reads the work one more wait for memory
+  std::int32_t reserved[3] = {0, 0, 0};
 
   friend constexpr bool operator==(const Work&, const Work&) = default;
 };
-static_assert(sizeof(Work) == 32);
+static_assert(sizeof(Work) == 48);
+
+/// What a worker must know first, in one piece: every further read that depends on one before costs a launch about a
+/// microsecond.
+struct alignas(16) WorkerStart {
+  Work first;                   // a copy of works[first_work]; empty where the worker has none
+  std::int32_t first_work = 0;  // work_indptr[worker]
+  std::int32_t end_work = 0;    // work_indptr[worker + 1]
+  std::int32_t reserved[2] = {0, 0};
+
+  friend constexpr bool operator==(const WorkerStart&, const WorkerStart&) = default;
+};
+static_assert(sizeof(WorkerStart) == 64);
 
 /// KV tokens [0, n) of the request that its query token `token` sees.
 [[nodiscard]] constexpr std::int32_t visible_tokens(const Work& work, std::int32_t token, bool causal) {
@@ -131,6 +145,7 @@ struct WorkspaceLayout {
   // The plan, read by decode and merge.
   WorkspaceRegion header;          // PlanHeader [1]
   WorkspaceRegion work_indptr;     // int32 [num_workers + 1]
+  WorkspaceRegion starts;          // WorkerStart [num_workers]
   WorkspaceRegion works;           // Work [max_works]
   WorkspaceRegion reductions;      // Reduction [max_reductions]
   WorkspaceRegion slot_reduction;  // int32 [max_slots]: the reduction that a slot belongs to
@@ -139,12 +154,12 @@ struct WorkspaceLayout {
   WorkspaceRegion partial_lse;  // f32 [max_slots, tile_rows]
   WorkspaceRegion partial_out;  // f32 [max_slots, tile_rows, 512]
   // Scratch of the planner alone.
-  WorkspaceRegion tile_indptr;   // int32 [max_batch + 1]
-  WorkspaceRegion tile_request;  // int32 [max_tiles]
-  WorkspaceRegion line;          // int64 [max_tiles + 1]
-  WorkspaceRegion cuts;          // PlanCut [num_workers + 1]
-  WorkspaceRegion worker_slots;  // int32 [num_workers]
-  std::size_t bytes = 0;         // of the whole workspace
+  WorkspaceRegion tile_row_tile;  // int32 [max_tiles]
+  WorkspaceRegion tile_request;   // int32 [max_tiles]
+  WorkspaceRegion line;           // int64 [max_tiles + 1]
+  WorkspaceRegion cuts;           // PlanCut [num_workers + 1]
+  WorkspaceRegion worker_slots;   // int32 [num_workers]
+  std::size_t bytes = 0;          // of the whole workspace
 
   TileShape tile;
   std::int32_t max_tiles = 0;
@@ -169,13 +184,14 @@ Status validate(const PlanLimits& limits);
 struct PlanView {
   PlanHeader* header = nullptr;
   std::int32_t* work_indptr = nullptr;
+  WorkerStart* starts = nullptr;
   Work* works = nullptr;
   Reduction* reductions = nullptr;
   std::int32_t* slot_reduction = nullptr;
   std::int32_t* arrivals = nullptr;
   float* partial_lse = nullptr;
   float* partial_out = nullptr;
-  std::int32_t* tile_indptr = nullptr;
+  std::int32_t* tile_row_tile = nullptr;
   std::int32_t* tile_request = nullptr;
   std::int64_t* line = nullptr;
   PlanCut* cuts = nullptr;
