@@ -62,7 +62,7 @@ class Api {
     const DecodeArguments arguments = decode_arguments(inputs, outputs, bind_workspace(workspace, layout));
     hipError_t error = hipSuccess;
     const bool served = visit_decode<Arch>(inputs.q.dtype, inputs.kv.dtype, layout.tile.rows, [&]<class Kernel>() {
-      error = runtime::launch<Kernel>(limits.num_workers, arguments, stream, Arch::kCanAwait);
+      error = enqueue_decode<Kernel>(limits.num_workers, arguments, stream, Arch::kCanAwait);
       if constexpr (!Arch::kCanAwait) {
         using Merge = MergeKernel<Arch, Kernel::kRows>;
         if (error == hipSuccess && layout.max_reductions > 0) {

@@ -20,7 +20,8 @@ class CopyWaves {
   static constexpr int kSharedBytes = Pipeline::kSharedBytes;
 
   /// All lanes of the workgroup.
-  MLA_DEVICE CopyWaves(const DecodeArguments& arguments, std::byte* tiles, std::byte* query, std::byte* shared)
+  MLA_DEVICE CopyWaves(const DecodeArguments& arguments, const WorkerStart& /*start*/, std::byte* tiles,
+                       std::byte* query, std::byte* shared)
       : arguments_(arguments), tiles_(tiles), query_(query), pipeline_(shared) {}
 
   MLA_DEVICE const std::byte* wait_query() {
@@ -42,9 +43,9 @@ class CopyWaves {
   }
 
   /// The copy waves' side: all tiles of the worker in order, each work's q before its first tile.
-  MLA_DEVICE void run(int first_work, int end_work) {
+  MLA_DEVICE void run(const WorkerStart& start) {
     const int row = Pipeline::template row<Traits::kTokens>();
-    Stream stream(arguments_, first_work, end_work);
+    Stream stream(arguments_, start);
     Pending next[kAhead];
     look_ahead(stream, row, next);
     while (next[0].live) {
@@ -80,7 +81,7 @@ class CopyWaves {
       pending[i].live = !stream.done();
       if (!pending[i].live) continue;
       pending[i].starts_work = stream.first() ? stream.work() : -1;
-      pending[i].row = row >= 0 ? stream.locate(row) : typename Stream::Row{};
+      pending[i].row = row >= 0 ? stream.locate_nearest(row) : typename Stream::Row{};
       stream.advance();
     }
   }

@@ -105,14 +105,13 @@ class DecodeKernel {
     if constexpr (Arch::kCopyWaves > 0) {
       if (kernel.wave_ >= Arch::kWaves) {
         Arch::enter_copy_role();
-        kernel.copies_.run(kernel.first_work_, kernel.end_work_);
+        kernel.copies_.run(kernel.start_);
         return;
       }
       Arch::enter_compute_role();
     }
-    if constexpr (Arch::kCanAwait)
-      kernel.parts_.template look_up<Arch>(arguments, kernel.first_work_, kernel.end_work_);
-    for (int work = kernel.first_work_; work < kernel.end_work_; ++work) kernel.run_work(work);
+    if constexpr (Arch::kCanAwait) kernel.parts_.template look_up<Arch>(arguments, kernel.start_);
+    for (int work = kernel.start_.first_work; work < kernel.start_.end_work; ++work) kernel.run_work(work);
     if constexpr (Arch::kCanAwait) kernel.parts_.template merge<Arch, kRows>(arguments, memory);
   }
 
@@ -133,10 +132,9 @@ class DecodeKernel {
         inverse_sum_(shrink_ + kRows),
         query_scale_(inverse_sum_ + kRows),
         parts_(reinterpret_cast<SplitPart*>(memory + Traits::kPartOffset)),
-        copies_(arguments, memory, memory + Traits::kQueryOffset, memory + Traits::kCopyOffset),
-        wave_(Arch::wave()),
-        first_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup())),
-        end_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup() + 1)) {}
+        start_(Arch::load(arguments.plan.starts + Arch::workgroup())),
+        copies_(arguments, start_, memory, memory + Traits::kQueryOffset, memory + Traits::kCopyOffset),
+        wave_(Arch::wave()) {}
 
   // ---- the walk ------------------------------------------------------------------------------------------------
 
@@ -396,10 +394,9 @@ class DecodeKernel {
   float* inverse_sum_;        // [rows]
   float* query_scale_;        // [rows]
   SplitParts parts_;
+  WorkerStart start_;
   std::conditional_t<(Arch::kCopyWaves > 0), CopyWaves<Arch, Traits>, OwnCopies<Arch, Traits>> copies_;
   int wave_;
-  int first_work_;
-  int end_work_;
 };
 
 }  // namespace mla

@@ -19,13 +19,14 @@ class OwnCopies {
   static constexpr int kStages = Traits::kStages;
 
   /// All lanes of the workgroup. Starts the first q and all tiles but one that fit.
-  MLA_DEVICE OwnCopies(const DecodeArguments& arguments, std::byte* tiles, std::byte* query, std::byte* /*shared*/)
+  MLA_DEVICE OwnCopies(const DecodeArguments& arguments, const WorkerStart& start, std::byte* tiles, std::byte* query,
+                       std::byte* /*shared*/)
       : arguments_(arguments),
         tiles_(tiles),
         query_(query),
-        end_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup() + 1)),
-        query_work_(Arch::load(arguments.plan.work_indptr + Arch::workgroup())),
-        stream_(arguments, query_work_, end_work_) {
+        end_work_(start.end_work),
+        query_work_(start.first_work),
+        stream_(arguments, start) {
     start_query();
     MLA_NO_UNROLL
     for (int i = 0; i < kAhead; ++i) start_tile(look_up_pages());
@@ -87,14 +88,12 @@ class OwnCopies {
     stream_.advance();
   }
 
-  // Of the next work that has tokens. Rows past the tile's last are copies of it: their results are not stored.
+  // Of the next work that has tokens.
   MLA_DEVICE void start_query() {
     query_is_free_ = false;
     while (query_work_ < end_work_ && !has_tokens(query_work_)) ++query_work_;
     if (query_work_ >= end_work_) return;
-    const int last = Arch::load(&arguments_.plan.works[query_work_].row_count) - 1;
-    const int row = QueryCopies::row();
-    QueryCopies::start(query_, query_address<Arch>(arguments_, query_work_, row < last ? row : last));
+    QueryCopies::start(query_, query_address<Arch>(arguments_, query_work_, QueryCopies::row()));
     since_query_ = 0;
     ++query_work_;
   }

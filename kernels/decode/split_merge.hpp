@@ -63,13 +63,13 @@ class SplitParts {
   /// Before the first tile: what the merge must know is three dependent loads away, each of microseconds while the
   /// memory is busy. All compute lanes; a barrier must come before `merge`.
   template <class Arch>
-  MLA_DEVICE void look_up(const DecodeArguments& arguments, int first_work, int end_work) const {
+  MLA_DEVICE void look_up(const DecodeArguments& arguments, const WorkerStart& start) const {
     const int which = Arch::thread();
     if (which > 1) return;
-    const int index = which == 0 ? first_work : end_work - 1;
     SplitPart part;
-    if (index < end_work && (which == 0 || index > first_work)) {
-      part.slot = Arch::load(&arguments.plan.works[index].slot);
+    if (which == 0 && start.first_work < start.end_work) part.slot = start.first.slot;
+    if (which == 1 && start.first_work < start.end_work - 1) {
+      part.slot = Arch::load(&arguments.plan.works[start.end_work - 1].slot);
     }
     if (part.slot >= 0) {
       part.index = Arch::load(arguments.plan.slot_reduction + part.slot);
@@ -80,9 +80,10 @@ class SplitParts {
 
   /// Every worker that contributed to a split tile merges its share of the tile's rows. It announces its parts, and
   /// waits for the others', only after all of its own works: one fence instead of two, and nobody waits for a waiting
-  /// worker. All compute lanes; `shared` is memory that the works no longer use.
-  template <class Arch, int kRows>
-  MLA_DEVICE void merge(const DecodeArguments& arguments, std::byte* shared) const {
+  /// worker. All compute lanes; `shared` is memory that the works no longer use. Where a worker is `kMembers`
+  /// workgroups, each that calls is one of them and takes its part of the worker's share.
+  template <class Arch, int kRows, int kMembers = 1>
+  MLA_DEVICE void merge(const DecodeArguments& arguments, std::byte* shared, int member = 0) const {
     Arch::barrier();
     if (parts_[0].slot < 0 && parts_[1].slot < 0) return;
     if (Arch::thread() == 0) announce<Arch>(arguments);
@@ -92,15 +93,15 @@ class SplitParts {
       const SplitPart& part = parts_[i];
       if (part.slot < 0) continue;
       int* arrivals = arguments.plan.arrivals + part.index;
-      const int splits = part.reduction.splits;
-      if (Arch::thread() == 0) Arch::await(arrivals, splits);
+      const int shares = part.reduction.splits * kMembers;
+      const int share = (part.slot - part.reduction.slot_begin) * kMembers + member;
+      if (Arch::thread() == 0) Arch::await(arrivals, shares);
       Arch::barrier();
       // Each in its own memory: no barrier separates the two.
-      MergeTile<Arch, kRows>::run(arguments.outputs, arguments.plan, arguments.inputs.heads, part.reduction,
-                                  part.slot - part.reduction.slot_begin, splits,
-                                  shared + i * MergeTile<Arch, kRows>::kSharedBytes);
+      MergeTile<Arch, kRows>::run(arguments.outputs, arguments.plan, arguments.inputs.heads, part.reduction, share,
+                                  shares, shared + i * MergeTile<Arch, kRows>::kSharedBytes);
       // The last to leave makes the counter ready for the next launch of the same plan.
-      if (Arch::thread() == 0 && Arch::arrive(arrivals) == 2 * splits - 1) Arch::store(arrivals, 0);
+      if (Arch::thread() == 0 && Arch::arrive(arrivals) == 2 * shares - 1) Arch::store(arrivals, 0);
     }
   }
 

@@ -11,13 +11,14 @@
 
 namespace mla {
 
-/// Global address of row `row` of a work's tile of q, null past the tile's last row.
+/// Global address of row `row` of a work's tile of q; past the tile's last row, of that one: copies of it do no harm,
+/// because their results are not stored.
 template <class Arch>
 MLA_DEVICE const std::byte* query_address(const DecodeArguments& arguments, int index, int row) {
   const Work* work = arguments.plan.works + index;
-  if (row >= Arch::load(&work->row_count)) return nullptr;
+  const int last = Arch::load(&work->row_count) - 1;
   const QueryView& q = arguments.inputs.q;
-  const int of_request = Arch::load(&work->row_begin) + row;
+  const int of_request = Arch::load(&work->row_begin) + (row < last ? row : last);
   const int token = of_request / arguments.inputs.heads;
   const int head = of_request - token * arguments.inputs.heads;
   const std::int64_t element =
@@ -30,9 +31,14 @@ MLA_DEVICE const std::byte* query_address(const DecodeArguments& arguments, int 
 template <class Arch, int kTokens>
 class TileStream {
  public:
-  MLA_DEVICE TileStream(const DecodeArguments& arguments, int first_work, int end_work)
-      : arguments_(arguments), upcoming_(first_work), end_(end_work) {
-    next_ = fetch();
+  MLA_DEVICE TileStream(const DecodeArguments& arguments, const WorkerStart& start)
+      : arguments_(arguments), upcoming_(start.first_work + 1), end_(start.end_work) {
+    const Work& first = start.first;
+    if (first.kv_begin < first.kv_end) {
+      next_ = {start.first_work, first.kv_begin, first.kv_end, first.first_page};
+    } else {
+      next_ = fetch();
+    }
     advance_work();
   }
 
@@ -40,6 +46,9 @@ class TileStream {
   /// The current tile's work, and whether the tile is its first.
   [[nodiscard]] MLA_DEVICE int work() const { return current_.work; }
   [[nodiscard]] MLA_DEVICE bool first() const { return position_ == current_.kv_begin; }
+
+  /// Tokens of the work from the current tile on.
+  [[nodiscard]] MLA_DEVICE int tokens_left() const { return current_.kv_end - position_; }
 
   MLA_DEVICE void advance() {
     position_ += kTokens;
@@ -59,7 +68,13 @@ class TileStream {
     return {Arch::load(batch.kv_indices + current_.first_page + page), token & ((1 << arguments_.log2_page_size) - 1)};
   }
 
-  /// For targets that copy whole tiles only: token `row` of the current tile, or the work's last token past its end. It
+  /// The same of the nearest token of the work: there must be a current tile.
+  [[nodiscard]] MLA_DEVICE Row locate_nearest(int row) const {
+    const std::int32_t token = nearest_token(row);
+    return {page_of(token), token & ((1 << arguments_.log2_page_size) - 1)};
+  }
+
+  /// For kernels that copy whole tiles only: token `row` of the current tile, or the work's last token past its end. It
   /// is finite where the work's own tokens are, and no row of q sees it a second time. There must be a current tile.
   [[nodiscard]] MLA_DEVICE std::int32_t nearest_token(int row) const {
     const std::int32_t token = position_ + row;
@@ -98,8 +113,7 @@ class TileStream {
       const std::int32_t kv_begin = Arch::load(&work->kv_begin);
       const std::int32_t kv_end = Arch::load(&work->kv_end);
       if (kv_begin >= kv_end) continue;
-      const std::int32_t request = Arch::load(&work->request);
-      return {index, kv_begin, kv_end, Arch::load(arguments_.inputs.batch.kv_indptr + request)};
+      return {index, kv_begin, kv_end, Arch::load(&work->first_page)};
     }
     return {};
   }

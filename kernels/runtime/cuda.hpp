@@ -150,3 +150,21 @@ inline hipError_t hipLaunchCooperativeKernel(const void* function, dim3 grid, di
                                              std::size_t shared_bytes, hipStream_t stream) {
   return cudaLaunchCooperativeKernel(function, grid, block, arguments, shared_bytes, stream);
 }
+
+/// HIP has no name for this: workgroups in clusters that share their shared memory.
+inline hipError_t launch_clusters(const void* function, dim3 grid, dim3 block, void** arguments,
+                                  std::size_t shared_bytes, hipStream_t stream, int cluster, bool cooperative) {
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = cooperative ? 2 : 1;
+  return cudaLaunchKernelExC(&config, function, arguments);
+}

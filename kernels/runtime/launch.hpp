@@ -39,8 +39,9 @@ hipError_t prepare() {
                              Kernel::kSharedBytes);
 }
 
-/// `cooperative`: all workgroups are resident together, or the launch fails.
-template <class Kernel>
+/// `cooperative`: all workgroups are resident together, or the launch fails. `kCluster`: workgroups that share their
+/// shared memory, where the target has that; `workgroups` is a multiple of it.
+template <class Kernel, int kCluster = 1>
 hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, hipStream_t stream,
                   bool cooperative = false) {
   auto copy = arguments;
@@ -48,10 +49,13 @@ hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, h
   const auto* function = reinterpret_cast<const void*>(&entry<Kernel>);
   const dim3 grid(static_cast<unsigned>(workgroups));
   const dim3 block(Kernel::kThreads);
-  if (cooperative) {
+  if constexpr (kCluster > 1) {
+    return launch_clusters(function, grid, block, parameters, Kernel::kSharedBytes, stream, kCluster, cooperative);
+  } else if (cooperative) {
     return hipLaunchCooperativeKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
+  } else {
+    return hipLaunchKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
   }
-  return hipLaunchKernel(function, grid, block, parameters, Kernel::kSharedBytes, stream);
 }
 
 #elif defined(MLA_TARGET_HOST)
@@ -62,9 +66,10 @@ hipError_t prepare() {
 }
 
 /// Returns when the kernel has ended; a violation of the device's rules is thrown as host::ExecutionError.
-template <class Kernel>
+template <class Kernel, int kCluster = 1>
 hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, hipStream_t stream,
                   bool /*cooperative*/ = false) {
+  static_assert(kCluster == 1, "this target has no clusters");
   host::launch<Kernel>(workgroups, arguments, stream != nullptr ? *stream : host::LaunchOptions{});
   return hipSuccess;
 }

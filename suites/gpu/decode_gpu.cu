@@ -1,7 +1,7 @@
 // Checks and times the decode kernels on a GPU, with nothing but the device compiler: no harness, no libraries. The
 // check compares with a plain double-precision loop; the times are of graph replays over rotating KV sets.
 //
-//   decode_gpu check            every case of the list; exit code 1 if one is wrong
+//   decode_gpu check [NAME]     every case of the list, or one; exit code 1 if one is wrong
 //   decode_gpu time [FILTER]    the shapes of the public comparison table
 //   decode_gpu once [FILTER]    three launches of each, for a profiler
 #include <algorithm>
@@ -14,20 +14,23 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arch/sm90/arch.hpp"
-#include "kernels/arch/sm90/wide_decode.hpp"
-#include "kernels/decode/launch.hpp"
-#include "kernels/plan/plan_kernel.hpp"
+#include "kernels/runtime/runtime.hpp"
+#include "mla/api.hpp"
 #include "mla/plan.hpp"
 
 namespace {
 
 using namespace mla;
-using Arch = sm90::Arch;
 
 void check(hipError_t error, const char* what) {
   if (error == hipSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, hipGetErrorString(error));
+  std::exit(2);
+}
+
+void require(const Status& status, const char* what) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s: %s\n", what, message(status).c_str());
   std::exit(2);
 }
 
@@ -157,23 +160,11 @@ struct Problem {
   int workers = 0;  // 0: one a multiprocessor
 };
 
-CostModel cost_from_environment() {
-  CostModel cost{80, 24, 64, 1};
-  if (const char* text = std::getenv("MLA_COST")) {
-    std::sscanf(text, "%d,%d,%d,%d", &cost.work, &cost.partial, &cost.merge, &cost.merge_per_split);
-  }
-  return cost;
-}
-
-int tile_tokens_from_environment() {
-  const char* text = std::getenv("MLA_TILE_TOKENS");
-  return text != nullptr ? std::atoi(text) : 32;
-}
-
-int multiprocessors() {
-  hipDeviceProp_t properties;
-  check(hipGetDeviceProperties(&properties, 0), "properties");
-  return properties.multiProcessorCount;
+/// MLA_COST=work,partial,merge,merge_per_split: other costs than the device's own, to find these.
+void take_cost_from_environment(CostModel& cost) {
+  const char* text = std::getenv("MLA_COST");
+  if (text == nullptr) return;
+  std::sscanf(text, "%d,%d,%d,%d", &cost.work, &cost.partial, &cost.merge, &cost.merge_per_split);
 }
 
 /// The device side of a problem, with `sets` disjoint sets of KV pages of one pool.
@@ -204,7 +195,7 @@ class Bench {
     check(hipMemset(lse_.get(), 0xff, lse_.bytes()), "poison");
     if (poison) poison_pool();
     check(hipDeviceSynchronize(), "inputs");
-    prepare();
+    require(prepare(limits_), "prepare");
   }
 
   DecodeInputs inputs(int set) const {
@@ -222,21 +213,14 @@ class Bench {
   }
 
   void plan(hipStream_t stream) const {
-    typename PlanKernel<Arch>::Arguments arguments;
-    arguments.problem = plan_problem(limits_, inputs(0).batch, problem_.page);
-    arguments.plan = bind_workspace(workspace_.get(), layout_);
-    check(runtime::launch<PlanKernel<Arch>>(1, arguments, stream), "plan");
+    require(launch_plan(limits_, inputs(0).batch, problem_.page, workspace_.get(), workspace_.bytes(), stream), "plan");
   }
 
   void decode(int set, hipStream_t stream) const {
     DecodeOutputs outputs;
     outputs.out = {out_.get(), DataType::bf16, std::int64_t{problem_.heads} * kValueDim, kValueDim};
     outputs.lse = {lse_.get(), problem_.heads, 1};
-    const DecodeArguments arguments = decode_arguments(inputs(set), outputs, bind_workspace(workspace_.get(), layout_));
-    visit_decode<Arch>(problem_.q, problem_.kv, layout_.tile.rows, [&]<class Kernel>() {
-      const bool cooperative = std::getenv("MLA_PLAIN_LAUNCH") == nullptr;
-      check(runtime::launch<Kernel>(limits_.num_workers, arguments, stream, cooperative), "decode");
-    });
+    require(launch_decode(inputs(set), outputs, limits_, workspace_.get(), workspace_.bytes(), stream), "decode");
   }
 
   PlanHeader header() const {
@@ -274,17 +258,13 @@ class Bench {
 
  private:
   static PlanLimits limits_of(const Problem& problem) {
-    PlanLimits limits;
-    limits.q_dtype = problem.q;
-    limits.kv_dtype = problem.kv;
-    limits.heads = problem.heads;
-    limits.max_batch = static_cast<int>(problem.kv_len.size());
-    limits.max_q_len = std::max(1, *std::max_element(problem.q_len.begin(), problem.q_len.end()));
-    limits.num_workers = problem.workers > 0 ? problem.workers : multiprocessors();
-    limits.causal = problem.causal;
-    const bool wide = problem.kv == DataType::bf16 && problem.heads * limits.max_q_len > 32;
-    limits.tile = {16, wide ? 64 : 32, 32, wide ? 64 : tile_tokens_from_environment()};
-    limits.cost = cost_from_environment();
+    DeviceModel model;
+    require(describe_device(&model), "device");
+    const int longest = std::max(1, *std::max_element(problem.q_len.begin(), problem.q_len.end()));
+    PlanLimits limits = model.limits(problem.q, problem.kv, problem.heads, static_cast<int>(problem.kv_len.size()),
+                                     longest, problem.causal);
+    if (problem.workers > 0) limits.num_workers = std::min(limits.num_workers, problem.workers);
+    take_cost_from_environment(limits.cost);
     return limits;
   }
   static int pages_of(int kv_len, int page) { return (kv_len + page - 1) / page; }
@@ -326,16 +306,6 @@ class Bench {
     poison_unused<<<static_cast<unsigned>(used.size()), 128>>>(kv_.get(), token_bytes, flags.get(),
                                                                static_cast<std::int64_t>(used.size()));
     check(hipDeviceSynchronize(), "poison");
-  }
-
-  void prepare() const {
-    check(runtime::prepare<PlanKernel<Arch>>(), "prepare plan");
-    const bool known = visit_decode<Arch>(problem_.q, problem_.kv, layout_.tile.rows,
-                                          [&]<class Kernel>() { check(runtime::prepare<Kernel>(), "prepare decode"); });
-    if (!known) {
-      std::fprintf(stderr, "%s: no kernel for tile of %d rows\n", problem_.name.c_str(), layout_.tile.rows);
-      std::exit(2);
-    }
   }
 
   std::pair<double, double> compare(const std::vector<double>& want, const std::vector<double>& want_lse) const {
@@ -418,6 +388,11 @@ std::vector<Problem> check_cases() {
   add("heads 128 long", 128, {1}, {8192, 64, 65, 127, 129}, 64, true, 0);
   add("heads 128 page 1", 128, {1}, {300, 0, 64, 1}, 1, true, 3);
   add("heads 128 ragged", 128, {1}, {512, 0, 64, 1, 1000, 1024, 128, 333, 31}, 16, true, 2);
+  add("heads 128 page 32", 128, {1}, {700, 20, 5000, 32, 33, 0, 64, 96, 97}, 32, true, 0);
+  add("heads 128 page 256", 128, {1}, {700, 20, 5000, 256, 257, 1}, 256, true, 5);
+  add("heads 128 mtp", 128, {1, 4, 2}, {700, 20, 3001}, 64, true, 0);
+  add("heads 48", 48, {1}, {700, 20, 5000, 0, 1, 65}, 64, true, 0);
+  add("heads 64 page 8", 64, {1}, {700, 20, 5000, 0, 1, 65}, 8, true, 0);
   add("heads 96 mtp", 96, {3}, {700, 20, 1}, 64, true, 0);
   add("many short", 16, {1}, std::vector<int>(600, 7), 16, true, 0);
   std::vector<int> ragged;
@@ -427,9 +402,10 @@ std::vector<Problem> check_cases() {
   return cases;
 }
 
-int run_checks() {
+int run_checks(const char* filter) {
   int failures = 0;
   for (const Problem& problem : check_cases()) {
+    if (filter != nullptr && problem.name != filter) continue;
     const Bench bench(problem, 1, 7, true);
     bench.plan(nullptr);
     bench.decode(0, nullptr);
@@ -567,8 +543,8 @@ int run_times(const char* filter, bool once) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "check";
-  if (mode == "check") return run_checks();
+  if (mode == "check") return run_checks(argc > 2 ? argv[2] : nullptr);
   if (mode == "time" || mode == "once") return run_times(argc > 2 ? argv[2] : nullptr, mode == "once");
-  std::fprintf(stderr, "usage: decode_gpu check | time|once [FILTER]\n");
+  std::fprintf(stderr, "usage: decode_gpu check [NAME] | time|once [FILTER]\n");
   return 4;
 }

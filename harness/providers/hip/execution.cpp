@@ -40,7 +40,7 @@ Execution::Execution(const DecodeCase& problem_case, Launch launch)
   const int longest = std::max(1, case_.problem.max_q_len());
   limits_ = model_.limits(case_.layout.q_type(), case_.layout.kv_type(), fields.heads, case_.problem.batch(), longest,
                           fields.causal);
-  if (fields.workers > 0) limits_.num_workers = std::min(fields.workers, model_.num_workers);
+  if (fields.workers > 0) limits_.num_workers = std::min(fields.workers, limits_.num_workers);
   limits_.split_limit = fields.split_limit;
   require(validate(limits_));
   require(mla::prepare(limits_));

@@ -40,7 +40,7 @@ struct Arch : cdna::ArchBase {
 
 /// The same kernel for 64 rows: a wave's accumulators, 64 x 128, are 128 of its 512 registers.
 template <DataType kBoth>
-struct WideDecode<gfx950::Arch, kBoth, kBoth> {
+struct WideDecode<gfx950::Arch, kBoth, kBoth, 64> {
   using Kernel = DecodeKernel<gfx950::Arch, kBoth, kBoth, 64>;
 };
 

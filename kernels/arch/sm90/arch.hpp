@@ -36,6 +36,9 @@ struct Arch {
   /// registers.
   static constexpr int key_parts(int /*rows*/, DataType /*kv*/) { return 2; }
 
+  /// Most rows of a tile of mma.sync: bf16 has wgmma above.
+  static constexpr int max_rows(DataType /*q*/, DataType kv) { return kv == DataType::bf16 ? 16 : 32; }
+
   template <int kRowBytes>
   using TileLayout = sm90::TileLayout<kRowBytes>;
   template <int kSlots>

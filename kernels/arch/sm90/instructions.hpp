@@ -1,6 +1,8 @@
 // The Hopper instructions that the kernels use, one function each, named as PTX names them.
 #pragma once
 
+#include <cuda.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -117,6 +119,52 @@ MLA_DEVICE void copy_16_or_zero(std::uint32_t destination, const void* source, b
 /// Arrives at `barrier`, as one of those it expects, once this lane's copies so far have landed.
 MLA_DEVICE void copy_arrive(std::uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+/// Copies the box at (`dim`, `token`, `page`) of a tensor map to shared memory; `barrier` counts its bytes when they
+/// have landed. With `kWorkgroups` > 1, to the same place in every workgroup of the cluster, each of whose barriers
+/// counts.
+template <int kWorkgroups>
+MLA_DEVICE void copy_box(std::uint32_t destination, const CUtensorMap* map, int dim, int token, int page,
+                         std::uint32_t barrier) {
+  const auto address = reinterpret_cast<std::uint64_t>(map);
+  if constexpr (kWorkgroups == 1) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "[%5];" ::"r"(destination),
+        "l"(address), "r"(dim), "r"(token), "r"(page), "r"(barrier)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+        "{%2, %3, %4}], [%5], %6;" ::"r"(destination),
+        "l"(address), "r"(dim), "r"(token), "r"(page), "r"(barrier),
+        "h"(static_cast<std::uint16_t>((1 << kWorkgroups) - 1))
+        : "memory");
+  }
+}
+
+MLA_DEVICE void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(map)) : "memory");
+}
+
+/// Arrives at workgroup `rank`'s barrier of the same offset as `barrier`, anywhere in the cluster.
+MLA_DEVICE void mbarrier_arrive_at(std::uint32_t barrier, int rank) {
+  asm volatile(
+      "{.reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
+}
+
+/// All lanes of all workgroups of the cluster; what was done before `arrive` is seen after `wait`.
+MLA_DEVICE void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+MLA_DEVICE void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 /// A barrier of the first `kLanes` lanes alone.

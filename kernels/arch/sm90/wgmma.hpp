@@ -40,14 +40,10 @@ MLA_DEVICE void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/// Named barriers of two warpgroups: one arrives, the other waits.
+/// All lanes of one warpgroup.
 template <int kId>
-MLA_DEVICE void named_arrive() {
-  asm volatile("barrier.cta.arrive %0, 256;" ::"n"(kId) : "memory");
-}
-template <int kId>
-MLA_DEVICE void named_wait() {
-  asm volatile("barrier.cta.sync %0, 256;" ::"n"(kId) : "memory");
+MLA_DEVICE void warpgroup_barrier() {
+  asm volatile("barrier.cta.sync %0, 128;" ::"n"(kId) : "memory");
 }
 
 /// d[64x64] (+)= a[64x16] b[64x16]^T, both by rows_descriptor.
