@@ -1,4 +1,4 @@
-// The providers that this build knows of.
+// The providers that this build knows of, and those of the modules beside it.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace mla::harness {
 
-/// A provider that was left out of this build.
+/// A provider that was left out of this build, or a module that is not used.
 struct AbsentProvider {
   std::string name;
   std::string reason;
 };
 
-/// The providers built in, in the order in which they are listed and run.
+/// The providers built in, then those of modules, in the order in which they are listed and run.
 [[nodiscard]] ProviderList builtin_providers();
 
 /// Those that could have been, and why they are not.

@@ -52,8 +52,8 @@ std::string validate(const nlohmann::json& document) {
   return lines;
 }
 
-TEST(Committed, AllFiveExist) {
-  EXPECT_THAT(suite_names(), IsSupersetOf({"smoke", "models", "edge", "nightly", "trace"}));
+TEST(Committed, AllSixExist) {
+  EXPECT_THAT(suite_names(), IsSupersetOf({"smoke", "models", "edge", "nightly", "trace", "peers"}));
 }
 
 class CommittedSuite : public testing::TestWithParam<std::string> {};
@@ -236,6 +236,38 @@ TEST(Nightly, HoldsAllPairsWithinItsLimit) {
   }
   EXPECT_EQ(heads_and_page.size(), 6u * 3);
   EXPECT_EQ(heads_and_batch.size(), 6u * 11);
+}
+
+// A row that a peer skips compares nothing: every bf16 row must be one that all peers take, at both numbers of heads.
+TEST(Peers, Bf16RowsSuitEveryPeer) {
+  std::map<int, std::set<std::pair<int, std::int64_t>>> batches;  // by heads: batch and tokens
+  for (const SuiteCase& one : load_suite(find_suite("peers")).cases) {
+    const DecodeProblem& problem = decode(one.problem);
+    const DecodeProblem::Fields& fields = problem.fields();
+    if (fields.kv_type != ElementType::bf16) continue;
+    EXPECT_EQ(fields.page_size, 64) << one.name;
+    EXPECT_EQ(fields.q_lens.size(), 1u) << one.name;
+    EXPECT_EQ(fields.layout, Layout::dense) << one.name;
+    batches[fields.heads].insert({problem.batch() * problem.q_len(0), problem.total_kv()});
+  }
+  EXPECT_EQ(batches.size(), 2u);
+  EXPECT_GE(batches[16].size(), 12u);
+  EXPECT_TRUE(std::includes(batches[128].begin(), batches[128].end(), batches[16].begin(), batches[16].end()));
+}
+
+TEST(Peers, RaggedLengthsSpreadFromHundredsToThousands) {
+  int ragged = 0;
+  for (const SuiteCase& one : load_suite(find_suite("peers")).cases) {
+    const std::vector<std::int64_t>& lengths = decode(one.problem).fields().kv_lens;
+    if (lengths.size() == 1) continue;
+    ++ragged;
+    EXPECT_EQ(lengths.size(), 128u) << one.name;
+    const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+    EXPECT_GE(*shortest, 100) << one.name;
+    EXPECT_LE(*longest, 16384) << one.name;
+    EXPECT_GE(*longest, 50 * *shortest) << one.name;
+  }
+  EXPECT_EQ(ragged, 2);
 }
 
 TEST(Data, TracesNameTheirSourceAndLicence) {

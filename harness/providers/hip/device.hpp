@@ -14,6 +14,10 @@ namespace mla::harness::hip {
 /// Throws EnvironmentError naming the call and the runtime's own word for the error.
 void check(hipError_t error, std::string_view call);
 
+/// Whether the system shows a GPU. Asking the runtime would start it, and a runtime started before a fork does not work
+/// in the child.
+[[nodiscard]] bool device_file_exists();
+
 /// Owned device memory.
 class DeviceMemory {
  public:

@@ -1,12 +1,9 @@
-// One decode problem on a GPU.
+// One decode problem on this project's kernels.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
-#include "harness/providers/hip/device.hpp"
-#include "harness/providers/provider.hpp"
+#include "harness/providers/hip/device_execution.hpp"
 #include "mla/api.hpp"
 
 namespace mla::harness::hip {
@@ -16,49 +13,23 @@ enum class Launch : std::uint8_t {
   graph,  // captured once with an empty batch and NaN queries in the same buffers, then replayed for the problem
 };
 
-/// Holds device copies of all buffers, guard zones included, so that canaries guard the device's memory too.
-class Execution final : public DecodeExecution {
+class Execution final : public DeviceExecution {
  public:
-  Execution(const DecodeCase& problem_case, Launch launch);
+  Execution(const DecodeCase& problem_case, Launch launch, Planning planning);
 
-  void run() override;
-  void fetch() override;
   [[nodiscard]] KernelInfo kernel() const override;
   [[nodiscard]] Precision precision() const override;
-  [[nodiscard]] double timed_run() override;
-  [[nodiscard]] std::string timer() const override { return "hip_event"; }
-  [[nodiscard]] std::string cache_regime() const override;
-  [[nodiscard]] std::vector<StageTime> stage_times() override;
 
  private:
-  struct DeviceBuffer {
-    Buffer host;
-    DeviceMemory memory;
-    [[nodiscard]] Buffer view() const { return {host.name, memory.span()}; }
-  };
+  void enqueue_plan() override;
+  void enqueue_decode(const DecodeInputs& inputs) override;
+  void enqueue_step() override;
 
-  void upload_inputs();
-  void upload_pages();
-  void reset_outputs();
-  void enqueue_plan();
-  void enqueue_decode(const DecodeInputs& inputs);
-  [[nodiscard]] DecodeInputs inputs_with(const DeviceMemory& kv) const;
-  void prepare_cold_copies();
-
-  DecodeCase case_;
-  Launch launch_;
   DeviceModel model_;
   PlanLimits limits_;
-  Stream stream_;
-  EventTimer timer_;
-  DeviceBuffer q_, kv_, qo_indptr_, kv_indptr_, kv_indices_, kv_last_page_len_, out_, lse_;
   std::size_t workspace_bytes_ = 0;
   DeviceMemory workspace_;
-  DecodeInputs inputs_;
-  DecodeOutputs outputs_;
-  std::vector<DeviceMemory> cold_copies_;
-  std::optional<Graph> step_;       // plan + decode + merge
-  std::optional<Graph> cold_pass_;  // decode + merge over every copy of the KV pool
+  std::optional<Graph> step_;  // plan + decode + merge
 };
 
 }  // namespace mla::harness::hip

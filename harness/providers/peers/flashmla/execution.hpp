@@ -1,0 +1,32 @@
+// One decode problem on FlashMLA's dense decode kernels.
+#pragma once
+
+#include "harness/providers/hip/device_execution.hpp"
+#include "harness/providers/peers/flashmla/launch.hpp"
+
+namespace mla::harness::flashmla {
+
+class Execution final : public hip::DeviceExecution {
+ public:
+  Execution(const DecodeCase& problem_case, hip::Planning planning);
+
+  /// bf16 only, pages of 64 tokens, one q_len for all requests, and no row without a visible token.
+  [[nodiscard]] static Support supports(const DecodeProblem& problem);
+
+  [[nodiscard]] KernelInfo kernel() const override;
+  [[nodiscard]] Precision precision() const override;
+
+ private:
+  void enqueue_plan() override;
+  void enqueue_decode(const DecodeInputs& inputs) override;
+  void upload_tables();
+  void allocate_scratch();
+
+  hip::DeviceMemory block_table_, kv_lens_;
+  hip::DeviceMemory schedule_, splits_, partial_out_, partial_lse_;
+  int parts_ = 0;
+  Batch batch_;
+  Scratch scratch_;
+};
+
+}  // namespace mla::harness::flashmla

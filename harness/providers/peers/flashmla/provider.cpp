@@ -1,0 +1,15 @@
+#include "harness/providers/peers/flashmla/execution.hpp"
+#include "harness/providers/peers/peer_provider.hpp"
+#include "harness/providers/plug_in.hpp"
+
+namespace {
+
+void add_providers(mla::harness::ProviderList& providers) {
+  mla::harness::peers::add_peer<mla::harness::flashmla::Execution>(providers, "flashmla",
+                                                                   "FlashMLA's dense decode on Hopper");
+}
+
+}  // namespace
+
+extern "C" const mla::harness::PlugIn mla_plug_in;
+const mla::harness::PlugIn mla_plug_in = {mla::harness::kPlugInInterface, mla::harness::kPlugInCompiler, add_providers};
