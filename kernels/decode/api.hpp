@@ -25,32 +25,24 @@ class Api {
 
   static Status prepare(const PlanLimits& limits) {
     if (const Status status = validate(limits); !status.ok()) return status;
-    const WorkspaceLayout layout = workspace_layout(limits);
+    if (const Status status = check_served(limits); !status.ok()) return status;
     hipError_t error = runtime::prepare<PlanKernel<Arch>>();
-    const bool served = visit_decode<Arch>(limits.q_dtype, limits.kv_dtype, layout.tile.rows, [&]<class Kernel>() {
+    visit(limits, [&]<class Kernel>() {
       if (error == hipSuccess) error = runtime::prepare<Kernel>();
       if constexpr (!Arch::kCanAwait) {
         if (error == hipSuccess) error = runtime::prepare<MergeKernel<Arch, Kernel::kRows>>();
       }
     });
-    if (!served) return not_served(layout);
     return from(error);
   }
 
   static Status plan(const PlanLimits& limits, const RaggedBatchView& batch, std::int32_t page_size, void* workspace,
                      std::size_t workspace_bytes, hipStream_t stream) {
-    if (const Status status = validate(limits); !status.ok()) return status;
-    const WorkspaceLayout layout = workspace_layout(limits);
-    if (workspace == nullptr) return Status::refuse(StatusCode::null_pointer, "workspace", 0, "must not be null");
-    if (workspace_bytes < layout.bytes) {
-      return Status::refuse(StatusCode::too_small, "workspace_bytes", static_cast<std::int64_t>(workspace_bytes),
-                            "must be at least workspace_size(limits)");
-    }
-    if (!is_valid_page_size(page_size)) {
-      return Status::refuse(StatusCode::bad_value, "kv.page_size", page_size, "must be a power of two from 1 to 256");
-    }
+    if (const Status status = validate(limits, batch, page_size, workspace, workspace_bytes); !status.ok())
+      return status;
+    if (const Status status = check_served(limits); !status.ok()) return status;
     const typename PlanKernel<Arch>::Arguments arguments{plan_problem(limits, batch, page_size),
-                                                         bind_workspace(workspace, layout)};
+                                                         bind_workspace(workspace, workspace_layout(limits))};
     return from(runtime::launch<PlanKernel<Arch>>(1, arguments, stream));
   }
 
@@ -58,10 +50,11 @@ class Api {
                        void* workspace, std::size_t workspace_bytes, hipStream_t stream) {
     if (const Status status = validate(inputs, outputs, limits, workspace, workspace_bytes); !status.ok())
       return status;
+    if (const Status status = check_served(limits); !status.ok()) return status;
     const WorkspaceLayout layout = workspace_layout(limits);
     const DecodeArguments arguments = decode_arguments(inputs, outputs, bind_workspace(workspace, layout));
     hipError_t error = hipSuccess;
-    const bool served = visit_decode<Arch>(inputs.q.dtype, inputs.kv.dtype, layout.tile.rows, [&]<class Kernel>() {
+    visit(limits, [&]<class Kernel>() {
       error = enqueue_decode<Kernel>(limits.num_workers, arguments, stream, Arch::kCanAwait);
       if constexpr (!Arch::kCanAwait) {
         using Merge = MergeKernel<Arch, Kernel::kRows>;
@@ -70,13 +63,26 @@ class Api {
         }
       }
     });
-    if (!served) return not_served(layout);
     return from(error);
   }
 
  private:
-  static Status not_served(const WorkspaceLayout& layout) {
-    return Status::refuse(StatusCode::unsupported, "limits.tile", layout.tile.rows,
+  /// Calls `visitor` for the kernel that serves the limits, if one does.
+  template <class Visitor>
+  static void visit(const PlanLimits& limits, Visitor&& visitor) {
+    const TileShape tile = tile_shape(limits.q_dtype, limits.kv_dtype, limits.heads, limits.max_q_len, limits.tile);
+    visit_decode<Arch>(limits.q_dtype, limits.kv_dtype, tile.rows, visitor);
+  }
+  static Status check_served(const PlanLimits& limits) {
+    if (is_fp8(limits.kv_dtype) && limits.kv_dtype != Arch::kFp8) {
+      return Status::refuse_name(StatusCode::unsupported, "limits.kv_dtype", name_of(limits.kv_dtype).data(),
+                                 "is not the fp8 encoding of this target");
+    }
+    bool served = false;
+    visit(limits, [&]<class Kernel>() { served = true; });
+    if (served) return {};
+    const TileShape tile = tile_shape(limits.q_dtype, limits.kv_dtype, limits.heads, limits.max_q_len, limits.tile);
+    return Status::refuse(StatusCode::unsupported, "limits.tile", tile.rows,
                           "rows of a tile: this target has no kernel for them with these types");
   }
   static Status from(hipError_t error) {

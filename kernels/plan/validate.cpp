@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::uintptr_t kWorkspaceAlignment = 256;
+/// Keeps every sum of strides of the checks below, and of offsets within a page, far from 2^63.
+constexpr std::int64_t kMaxStride = std::int64_t{1} << 48;
 
 const char* word(DataType type) {
   return name_of(type).data();
@@ -97,12 +99,13 @@ Status check_agreement(const DecodeInputs& inputs, const PlanLimits& limits) {
     return Status::refuse_name(StatusCode::bad_value, "causal", inputs.causal ? "true" : "false",
                                "must be the limits' causal");
   }
-  if (inputs.batch.batch < 0) {
-    return Status::refuse(StatusCode::bad_value, "batch", inputs.batch.batch, "must not be negative");
-  }
-  if (inputs.batch.batch > limits.max_batch) {
-    return Status::refuse(StatusCode::exceeds_limit, "batch", inputs.batch.batch,
-                          "must not exceed the limits' max_batch");
+  return {};
+}
+
+Status check_batch(const RaggedBatchView& batch, const PlanLimits& limits) {
+  if (batch.batch < 0) return Status::refuse(StatusCode::bad_value, "batch", batch.batch, "must not be negative");
+  if (batch.batch > limits.max_batch) {
+    return Status::refuse(StatusCode::exceeds_limit, "batch", batch.batch, "must not exceed the limits' max_batch");
   }
   return {};
 }
@@ -133,17 +136,26 @@ Status check_pointer(const char* argument, const void* pointer, std::uintptr_t a
   return {};
 }
 
+constexpr std::uintptr_t kWord = 4;
+
+// The arrays that the planner reads.
+Status check_lengths(const RaggedBatchView& batch) {
+  if (batch.batch == 0) return {};
+  return FirstRefusal()
+      .then([&] { return check_pointer("qo_indptr", batch.qo_indptr, kWord); })
+      .then([&] { return check_pointer("kv_indptr", batch.kv_indptr, kWord); })
+      .then([&] { return check_pointer("kv_last_page_len", batch.kv_last_page_len, kWord); })
+      .status();
+}
+
 Status check_pointers(const DecodeInputs& inputs, const DecodeOutputs& outputs) {
   const RaggedBatchView& batch = inputs.batch;
   if (batch.batch == 0) return {};
-  constexpr std::uintptr_t kWord = 4;
   FirstRefusal refusal;
   refusal.then([&] { return check_pointer("q.data", inputs.q.data, kVectorBytes); })
       .then([&] { return check_pointer("out.data", outputs.out.data, kVectorBytes); })
       .then([&] { return check_pointer("lse.data", outputs.lse.data, kWord); })
-      .then([&] { return check_pointer("qo_indptr", batch.qo_indptr, kWord); })
-      .then([&] { return check_pointer("kv_indptr", batch.kv_indptr, kWord); })
-      .then([&] { return check_pointer("kv_last_page_len", batch.kv_last_page_len, kWord); });
+      .then([&] { return check_lengths(batch); });
   if (inputs.kv.num_pages == 0) return refusal.status();
   return refusal.then([&] { return check_pointer("kv.data", inputs.kv.data, kVectorBytes); })
       .then([&] { return check_pointer("kv_indices", batch.kv_indices, kWord); })
@@ -154,6 +166,7 @@ Status check_pointers(const DecodeInputs& inputs, const DecodeOutputs& outputs) 
 Status check_stride(const char* argument, std::int64_t stride, std::int64_t needed, int element_bytes,
                     const char* rule) {
   if (stride < needed) return Status::refuse(StatusCode::bad_stride, argument, stride, rule);
+  if (stride > kMaxStride) return Status::refuse(StatusCode::bad_stride, argument, stride, "must be at most 2^48");
   if (stride * element_bytes % kVectorBytes != 0) {
     return Status::refuse(StatusCode::bad_stride, argument, stride,
                           "times the element size must be a multiple of 16 bytes");
@@ -174,9 +187,9 @@ Status check_input_strides(const DecodeInputs& inputs) {
   if (kv.page_size > 1) {
     refusal.then([&] { return check_stride("kv.token_stride", kv.token_stride, kHeadDim, kv_bytes, kRow); });
   }
-  const std::int64_t page = kv.page_size > 1 ? (kv.page_size - 1) * kv.token_stride + kHeadDim : kHeadDim;
   return refusal
       .then([&] {
+        const std::int64_t page = kv.page_size > 1 ? (kv.page_size - 1) * kv.token_stride + kHeadDim : kHeadDim;
         return check_stride("kv.page_stride", kv.page_stride, page, kv_bytes, "must hold the tokens of a page");
       })
       .status();
@@ -201,11 +214,10 @@ Status check_output_strides(const DecodeOutputs& outputs, std::int32_t heads) {
   }
   refusal.then(
       [&] { return check_token_stride("out.token_stride", out.token_stride, out.head_stride, heads, kValueDim); });
-  refusal.then(
-      [&] { return require_between("lse.token_stride", lse.token_stride, 1, INT64_MAX, "must be at least 1"); });
+  constexpr const char* kElement = "must be from 1 to 2^48";
+  refusal.then([&] { return require_between("lse.token_stride", lse.token_stride, 1, kMaxStride, kElement); });
   if (heads > 1) {
-    refusal.then(
-        [&] { return require_between("lse.head_stride", lse.head_stride, 1, INT64_MAX, "must be at least 1"); });
+    refusal.then([&] { return require_between("lse.head_stride", lse.head_stride, 1, kMaxStride, kElement); });
   }
   return refusal
       .then([&] { return check_token_stride("lse.token_stride", lse.token_stride, lse.head_stride, heads, 1); })
@@ -310,6 +322,7 @@ Status validate(const DecodeInputs& inputs, const DecodeOutputs& outputs, const 
       .then([&] { return require_between("kv.num_pages", inputs.kv.num_pages, 0, INT64_MAX, "must not be negative"); })
       .then([&] { return validate(limits); })
       .then([&] { return check_agreement(inputs, limits); })
+      .then([&] { return check_batch(inputs.batch, limits); })
       .then([&] { return check_scales(inputs); })
       .then([&] { return check_pointers(inputs, outputs); })
       .then([&] { return check_input_strides(inputs); })
@@ -318,12 +331,21 @@ Status validate(const DecodeInputs& inputs, const DecodeOutputs& outputs, const 
   return refusal.status();
 }
 
+Status validate(const PlanLimits& limits, const RaggedBatchView& batch, std::int32_t page_size, const void* workspace,
+                std::size_t workspace_bytes) {
+  return FirstRefusal()
+      .then([&] { return validate(limits); })
+      .then([&] { return check_batch(batch, limits); })
+      .then([&] { return check_page_size(page_size); })
+      .then([&] { return check_lengths(batch); })
+      .then([&] { return check_workspace(limits, workspace, workspace_bytes); })
+      .status();
+}
+
 Status validate_batch(const RaggedBatchView& batch, const PlanLimits& limits, std::int32_t page_size,
                       std::int64_t num_pages) {
   FirstRefusal refusal;
-  refusal.then([&] { return check_page_size(page_size); }).then([&] {
-    return require_between("batch", batch.batch, 0, limits.max_batch, "must be from 0 to max_batch");
-  });
+  refusal.then([&] { return check_page_size(page_size); }).then([&] { return check_batch(batch, limits); });
   for (std::int32_t request = 0; request < batch.batch && refusal.status().ok(); ++request) {
     refusal.then([&] { return check_query(batch, limits, request); }).then([&] {
       return check_kv(batch, page_size, num_pages, request);

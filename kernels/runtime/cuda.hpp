@@ -11,6 +11,7 @@ using hipStream_t = cudaStream_t;
 using hipEvent_t = cudaEvent_t;
 using hipGraph_t = cudaGraph_t;
 using hipGraphExec_t = cudaGraphExec_t;
+using hipGraphNode_t = cudaGraphNode_t;
 using hipDeviceProp_t = cudaDeviceProp;
 using hipFuncAttributes = cudaFuncAttributes;
 
@@ -106,6 +107,9 @@ inline hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode
 }
 inline hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
   return cudaStreamEndCapture(stream, graph);
+}
+inline hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, std::size_t* count) {
+  return cudaGraphGetNodes(graph, nodes, count);
 }
 inline hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph) {
   return cudaGraphInstantiate(executable, graph, 0);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/runtime/host/graph.hpp"
 #include "kernels/runtime/host/memory.hpp"
 #include "kernels/runtime/host/workgroup.hpp"
 
@@ -13,6 +14,7 @@ struct LaunchOptions {
   int threads = 1;         // workgroups at work at the same time
   int wave_width = 64;
   Memory memory;
+  Graph* capture = nullptr;  // where set, launches are added to it and not run
 };
 
 namespace detail {
@@ -23,20 +25,18 @@ void run_workgroups(int count, const Workgroup::Shape& shape, const LaunchOption
 
 }  // namespace detail
 
-/// Runs the kernel to its end. Throws ExecutionError for an access outside `options.memory` and for a deadlock.
+/// Runs the kernel to its end, or captures it. Throws ExecutionError for an access outside `options.memory` and for a
+/// deadlock.
 template <class Kernel>
 void launch(int workgroups, const typename Kernel::Arguments& arguments, const LaunchOptions& options) {
+  if (options.capture != nullptr) {
+    options.capture->add(
+        [workgroups, arguments](const LaunchOptions& replay) { launch<Kernel>(workgroups, arguments, replay); });
+    return;
+  }
   const Workgroup::Shape shape{Kernel::kThreads, options.wave_width, static_cast<std::size_t>(Kernel::kSharedBytes)};
   const auto body = [](const void* context) { Kernel::run(*static_cast<const typename Kernel::Arguments*>(context)); };
   detail::run_workgroups(workgroups, shape, options, body, &arguments);
 }
 
 }  // namespace mla::host
-
-// The names of the GPU runtimes, as far as the launch functions use them.
-using hipError_t = int;
-using hipStream_t = const mla::host::LaunchOptions*;  // null: the defaults
-inline constexpr hipError_t hipSuccess = 0;
-inline const char* hipGetErrorString(hipError_t /*error*/) {
-  return "the host runtime throws what goes wrong";
-}

@@ -65,7 +65,8 @@ hipError_t prepare() {
   return hipSuccess;
 }
 
-/// Returns when the kernel has ended; a violation of the device's rules is thrown as host::ExecutionError.
+/// Returns when the kernel has ended, or is captured; a violation of the device's rules is thrown as
+/// host::ExecutionError.
 template <class Kernel, int kCluster = 1>
 hipError_t launch(int workgroups, const typename Kernel::Arguments& arguments, hipStream_t stream,
                   bool /*cooperative*/ = false) {

@@ -6,7 +6,7 @@
 #elif defined(MLA_TARGET_GFX)
 #include <hip/hip_runtime.h>
 #elif defined(MLA_TARGET_HOST)
-#include "kernels/runtime/host.hpp"
+#include "kernels/runtime/host/hip.hpp"
 #else
 #error "one of MLA_TARGET_SM90, MLA_TARGET_GFX, MLA_TARGET_HOST must be defined: the build's target sets it"
 #endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# readme.sh ROOT BIN: checks every command in the ```sh blocks of ROOT/README.md, by the rules of readme_commands.txt.
+# readme.sh ROOT BIN: checks every command in the ```sh blocks of ROOT/README.md, by the rules of readme_commands.txt, and
+# that every line of its ```cpp blocks stands in the program that is compiled, kernels/example/decode.cpp.
 # BIN holds the built programs. MLA_README names another document.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,6 +31,8 @@ commands() {
     { command = held $0; held = ""; gsub(/[ \t]+/, " ", command); sub(/ $/, "", command); if (command != "") print command }
   ' "$document"
 }
+
+cpp_lines() { awk '/^```cpp$/ { inside = 1; next } /^```/ { inside = 0; next } inside && NF { $1 = $1; print }' "$document"; }
 
 rule_for() {
   local action expression
@@ -74,6 +77,11 @@ while IFS= read -r command; do
     *) check "$command" ;;
   esac
 done < <(commands)
+
+while IFS= read -r line; do
+  awk '{ $1 = $1; print }' "$root/kernels/example/decode.cpp" | grep -qxF -- "$line" ||
+    complain "$line" "is no line of kernels/example/decode.cpp"
+done < <(cpp_lines)
 
 echo "$checked commands checked, $failures failed"
 [ "$checked" -gt 0 ] && [ "$failures" -eq 0 ]

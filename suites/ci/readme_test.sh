@@ -40,6 +40,8 @@ expect fail '```sh\nrm -rf out\n```'
 expect fail '```sh\nci/absent.sh\n```'
 expect fail '```sh\ncmake --preset absent\n```'
 expect fail '```sh\nmla-harness works\n```\n```bash\nmla-harness works\n```'
+expect pass '```sh\nmla-harness works\n```\n```cpp\n#include "mla/api.hpp"\n```'
+expect fail '```sh\nmla-harness works\n```\n```cpp\n#include "mla/absent.hpp"\n```'
 expect fail 'no commands at all'
 
 [ "$failures" -eq 0 ] && echo "every document was judged as expected"

@@ -160,7 +160,7 @@ TEST(Validate, RefusesStridesTooSmallOrOffTheVectorBoundary) {
             "out.token_stride = 7680: must hold all heads of a token");
   EXPECT_EQ(refusal([](Call& c) { c.outputs.lse.token_stride = 15; }),
             "lse.token_stride = 15: must hold all heads of a token");
-  EXPECT_EQ(refusal([](Call& c) { c.outputs.lse.head_stride = 0; }), "lse.head_stride = 0: must be at least 1");
+  EXPECT_EQ(refusal([](Call& c) { c.outputs.lse.head_stride = 0; }), "lse.head_stride = 0: must be from 1 to 2^48");
   EXPECT_EQ(refusal([](Call& c) { c.inputs.q.token_stride += 4; }),
             "q.token_stride = 9220: times the element size must be a multiple of 16 bytes");
   Call fp8(DataType::e4m3fn, DataType::e4m3fn);

@@ -78,6 +78,13 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
+  /// How many launches were captured.
+  [[nodiscard]] std::size_t nodes() const {
+    std::size_t count = 0;
+    check(hipGraphGetNodes(graph_, nullptr, &count), "hipGraphGetNodes");
+    return count;
+  }
+
   void launch(const Stream& stream) const { check(hipGraphLaunch(executable_, stream.get()), "hipGraphLaunch"); }
 
  private:

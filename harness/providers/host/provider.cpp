@@ -17,9 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Few enough that a small case does not spend its time on workgroups without work, enough that requests are split.
-constexpr int kDefaultWorkers = 16;
-
 const host::Target& target_for(DataType q, DataType kv) {
   const bool fnuz = q == DataType::e4m3fnuz || kv == DataType::e4m3fnuz;
   return fnuz ? host::gfx942_target() : host::gfx950_target();
@@ -76,7 +73,7 @@ class HostDecode final : public DecodeExecution {
     PlanLimits limits = target_.limits(target_.model, c.layout.q_type(), c.layout.kv_type(), fields.heads,
                                        c.problem.batch(), std::max(1, c.problem.max_q_len()), fields.causal);
     limits.max_total_q = static_cast<std::int32_t>(c.problem.total_q());
-    limits.num_workers = fields.workers > 0 ? fields.workers : kDefaultWorkers;
+    limits.num_workers = fields.workers > 0 ? fields.workers : host::kDefaultWorkers;
     limits.split_limit = fields.split_limit;
     return limits;
   }

@@ -12,6 +12,7 @@ Target target_of() {
   return {.model = cdna::describe<Arch>(1),
           .limits = &cdna::limits_of,
           .precision = &Api<Arch>::precision,
+          .prepare = &Api<Arch>::prepare,
           .plan = &Api<Arch>::plan,
           .decode = &Api<Arch>::decode};
 }

@@ -127,6 +127,10 @@ struct alignas(16) PlanHeader {
   friend constexpr bool operator==(const PlanHeader&, const PlanHeader&) = default;
 };
 
+/// What was refused on the device, as a status: the argument, the request it belongs to and the rule; ok where the plan
+/// was made. Give it a host copy of the header, bind_workspace(...).header, once the plan's launch has ended.
+[[nodiscard]] Status status_of(const PlanHeader& header);
+
 /// A cut of the sequence of tiles: before block `block` (of tile tokens) of tile `tile`. Planner scratch.
 struct PlanCut {
   std::int32_t tile = 0;

@@ -1,0 +1,47 @@
+// The GPU providers' own code (copies to the device and back, capture, replay) over the runtime of the host, which
+// executes the same launches on the CPU.
+#include "harness/providers/hip/execution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/providers/host/provider.hpp"
+#include "suites/providers/decode_case.hpp"
+
+namespace mla::test {
+namespace {
+
+using harness::hip::Execution;
+using harness::hip::Launch;
+
+std::vector<std::byte> outputs(const DecodeFixture& fixture, Execution& execution) {
+  fixture.poison();
+  execution.run();
+  execution.fetch();
+  EXPECT_TRUE(fixture.canaries_intact());
+  return fixture.output_bytes();
+}
+
+class HipExecution : public testing::TestWithParam<std::string> {};
+
+TEST_P(HipExecution, EagerAndReplayedGiveTheBitsOfTheHostProvider) {
+  const DecodeFixture fixture(GetParam());
+  fixture.run(*harness::make_host_provider());
+  const std::vector<std::byte> expected = fixture.output_bytes();
+  Execution eager(fixture.as_case(), Launch::eager);
+  EXPECT_EQ(outputs(fixture, eager), expected);
+  Execution graph(fixture.as_case(), Launch::graph);
+  EXPECT_EQ(outputs(fixture, graph), expected);
+  EXPECT_EQ(outputs(fixture, graph), expected) << "again";
+  EXPECT_EQ(graph.kernel().variant, "host graph");
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, HipExecution,
+                         testing::Values("decode:h=16,b=2,kv=100", "decode:h=16,kv=600",
+                                         "decode:h=3,b=4,q=1+2+0+2,kv=50+0+31+1,stride=padded,dtype=fp8"));
+
+}  // namespace
+}  // namespace mla::test
