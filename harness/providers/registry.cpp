@@ -40,4 +40,8 @@ std::function<double(double)> bf16_matmul_probe() {
   return torch_bf16_matmul_gflops;
 }
 
+std::vector<Ceiling> device_ceilings() {
+  return hip_ceilings();
+}
+
 }  // namespace mla::harness

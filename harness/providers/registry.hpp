@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/ceiling.hpp"
 #include "harness/providers/provider.hpp"
 
 namespace mla::harness {
@@ -24,5 +25,8 @@ struct AbsentProvider {
 /// Measures the bf16 matrix multiplication rate of the CPU in GFLOP/s within about the seconds given; 0 where nothing
 /// in this build can. Empty where no provider brings such a product.
 [[nodiscard]] std::function<double(double)> bf16_matmul_probe();
+
+/// Measured ceilings of the devices that providers use besides the CPU. Starts their runtimes: not before a fork.
+[[nodiscard]] std::vector<Ceiling> device_ceilings();
 
 }  // namespace mla::harness

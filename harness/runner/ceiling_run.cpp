@@ -28,7 +28,9 @@ std::string measure() {
   CeilingConfig config;
   config.bf16_matmul = bf16_matmul_probe();
   Json document = Json::array();
-  for (const Ceiling& ceiling : measure_ceilings(config)) document.push_back(to_json(ceiling));
+  for (const auto& ceilings : {measure_ceilings(config), device_ceilings()}) {
+    for (const Ceiling& ceiling : ceilings) document.push_back(to_json(ceiling));
+  }
   return document.dump();
 }
 

@@ -8,7 +8,8 @@
 
 namespace mla::harness {
 
-/// Measures this machine's ceilings. A ceiling that could not be measured has no value and a note that says why.
+/// Measures the ceilings of this machine and its GPU. A ceiling that could not be measured has no value and a note that
+/// says why.
 [[nodiscard]] std::vector<Ceiling> measure_ceilings_in_child(const ChildLimits& limits);
 
 }  // namespace mla::harness

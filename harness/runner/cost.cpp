@@ -13,6 +13,7 @@ std::int64_t visible_tokens(const DecodeProblem& problem, int request, int row) 
 Cost cost_of(const DecodeProblem& problem, const DecodeLayout& layout) {
   const std::int64_t heads = problem.fields().heads;
   Cost cost;
+  cost.fp8_products = is_fp8(layout.q_type()) && is_fp8(layout.kv_type());
   for (int request = 0; request < problem.batch(); ++request) {
     const int rows = problem.q_len(request);
     std::int64_t seen = 0;

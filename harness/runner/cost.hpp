@@ -13,6 +13,7 @@ namespace mla::harness {
 struct Cost {
   std::int64_t bytes = 0;
   std::int64_t flops = 0;
+  bool fp8_products = false;  // both operands of QK are fp8: a target that multiplies fp8 may use that rate
 };
 
 [[nodiscard]] Cost cost_of(const DecodeProblem& problem, const DecodeLayout& layout);

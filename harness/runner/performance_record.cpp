@@ -16,10 +16,15 @@ std::optional<double> ceiling_value(std::span<const Ceiling> ceilings, std::stri
   return std::nullopt;
 }
 
+// A CPU kernel may beat the library's matmul, but not the rate of its multiply-adds.
+std::string_view product_ceiling(const Cost& cost, std::string_view device) {
+  if (device != "gpu") return "fma_f32";
+  return cost.fp8_products ? "matmul_fp8" : "matmul_bf16";
+}
+
 // The ceiling that allows fewer launches a second is the one a kernel can come near.
 Json nearer_ceiling(const Cost& cost, double median_ns, std::string_view device, std::span<const Ceiling> ceilings) {
-  // A CPU kernel may beat the library's matmul, but not the rate of its multiply-adds.
-  const std::string_view matmul_name = device == "gpu" ? "matmul_bf16" : "fma_f32";
+  const std::string_view matmul_name = product_ceiling(cost, device);
   const auto memory = ceiling_value(ceilings, "memory_read", device);
   const auto matmul = ceiling_value(ceilings, matmul_name, device);
   if (!memory || !matmul || cost.bytes == 0) return nullptr;

@@ -24,8 +24,8 @@ struct Measurement {
 };
 
 /// Samples, their median with its interval, the rates that follow from `cost`, and the share of the nearer of the
-/// device's measured ceilings (memory read, or float32 multiply-adds on a CPU and bf16 matmul on a GPU), where both are
-/// known.
+/// device's measured ceilings (memory read, or float32 multiply-adds on a CPU and matmul of the operands' type on a
+/// GPU), where both are known.
 [[nodiscard]] nlohmann::ordered_json performance_json(const Measurement& measurement, const Cost& cost,
                                                       std::span<const Ceiling> ceilings);
 

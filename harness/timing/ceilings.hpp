@@ -2,19 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-namespace mla::harness {
+#include "harness/core/ceiling.hpp"
 
-struct Ceiling {
-  std::string name;             // "memory_read", "fma_f32", "matmul_f32", "matmul_bf16"
-  std::string device;           // "cpu" or "gpu"
-  std::optional<double> value;  // absent where it could not be measured; `note` says why
-  std::string unit;             // "GB/s" (10^9 bytes) or "GFLOP/s"
-  std::string note;
-};
+namespace mla::harness {
 
 struct CeilingConfig {
   double seconds = 0.5;  // spent on each

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/providers/hip/ceilings.hpp"
 #include "harness/providers/host/provider.hpp"
 #include "suites/providers/decode_case.hpp"
 
@@ -42,6 +43,24 @@ TEST_P(HipExecution, EagerAndReplayedGiveTheBitsOfTheHostProvider) {
 INSTANTIATE_TEST_SUITE_P(Words, HipExecution,
                          testing::Values("decode:h=16,b=2,kv=100", "decode:h=16,kv=600",
                                          "decode:h=3,b=4,q=1+2+0+2,kv=50+0+31+1,stride=padded,dtype=fp8"));
+
+// On the host the rates mean nothing; that every launch is made and counted does.
+TEST(HipCeilings, EachHasAValueAUnitAndANote) {
+  const std::vector<harness::Ceiling> ceilings =
+      harness::hip::measure_ceilings({.seconds = 0, .bytes = 1 << 16, .steps = 2, .units = 1});
+  std::vector<std::string> names;
+  for (const harness::Ceiling& ceiling : ceilings) {
+    names.push_back(ceiling.name);
+    EXPECT_EQ(ceiling.device, "gpu");
+    EXPECT_GT(ceiling.value.value_or(0), 0) << ceiling.name;
+    EXPECT_FALSE(ceiling.note.empty());
+    EXPECT_EQ(ceiling.unit, ceiling.name.starts_with("memory")   ? "GB/s"
+                            : ceiling.name.starts_with("matmul") ? "GFLOP/s"
+                                                                 : "ns");
+  }
+  EXPECT_THAT(names, testing::ElementsAre("memory_read", "memory_copy", "matmul_bf16", "matmul_fp8", "launch_eager",
+                                          "launch_graph"));
+}
 
 }  // namespace
 }  // namespace mla::test

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "harness/providers/hip/ceilings.hpp"
 #include "harness/providers/hip/execution.hpp"
 
 namespace mla::harness {
@@ -51,6 +52,15 @@ void add_hip_providers(ProviderList& providers) {
   add("hip-graph", "split-KV kernels, plan + decode + merge captured once and replayed; planning is not in the time",
       hip::Launch::graph, hip::Planning::outside);
   add("hip-plan", "as hip, with planning in the time", hip::Launch::eager, hip::Planning::inside);
+}
+
+std::vector<Ceiling> hip_ceilings() {
+  if (!device_file_exists()) return {};
+  try {
+    return hip::measure_ceilings();
+  } catch (const EnvironmentError& error) {
+    return {{"memory_read", "gpu", std::nullopt, "GB/s", error.what()}};
+  }
 }
 
 std::string_view hip_absence() {
