@@ -102,10 +102,10 @@ std::vector<Refusal> value_refusals() {
        "limits.num_workers = 0: must be from 1 to 4096"},
       {"tile_without_a_kernel",
        [](DeviceCall& c) {
-         c.limits.tile.min_rows = c.limits.tile.max_rows = c.limits.tile.max_rows_fp8 = 128;
+         c.limits.tile.min_rows = c.limits.tile.max_rows = c.limits.tile.max_rows_fp8 = 256;
          c.workspace_bytes = workspace_size(c.limits);
        },
-       "limits.tile = 128: rows of a tile", "limits.tile = 128: rows of a tile"},
+       "limits.tile = 256: rows of a tile", "limits.tile = 256: rows of a tile"},
   };
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 using harness::hip::Execution;
 using harness::hip::Launch;
+using harness::hip::Planning;
 
 std::vector<std::byte> outputs(const DecodeFixture& fixture, Execution& execution) {
   fixture.poison();
@@ -32,12 +33,26 @@ TEST_P(HipExecution, EagerAndReplayedGiveTheBitsOfTheHostProvider) {
   const DecodeFixture fixture(GetParam());
   fixture.run(*harness::make_host_provider());
   const std::vector<std::byte> expected = fixture.output_bytes();
-  Execution eager(fixture.as_case(), Launch::eager);
+  Execution eager(fixture.as_case(), Launch::eager, Planning::outside);
   EXPECT_EQ(outputs(fixture, eager), expected);
-  Execution graph(fixture.as_case(), Launch::graph);
+  Execution graph(fixture.as_case(), Launch::graph, Planning::outside);
   EXPECT_EQ(outputs(fixture, graph), expected);
   EXPECT_EQ(outputs(fixture, graph), expected) << "again";
   EXPECT_EQ(graph.kernel().variant, "host graph");
+}
+
+TEST(HipExecutionTest, RefusesTheEncodingOfAnotherTargetAndWritesNothing) {
+  const DecodeFixture fixture("decode:h=16,kv=20,dtype=e4m3fnuz");
+  const std::vector<std::byte> poisoned = fixture.output_bytes();
+  for (const Launch launch : {Launch::eager, Launch::graph}) {
+    try {
+      const Execution execution(fixture.as_case(), launch, Planning::outside);
+      ADD_FAILURE() << "accepted";
+    } catch (const harness::EnvironmentError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("kv_dtype = e4m3fnuz: is not the fp8 encoding of this target"));
+    }
+  }
+  EXPECT_EQ(fixture.output_bytes(), poisoned);
 }
 
 INSTANTIATE_TEST_SUITE_P(Words, HipExecution,

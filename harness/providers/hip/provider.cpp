@@ -55,7 +55,7 @@ void add_hip_providers(ProviderList& providers) {
 }
 
 std::vector<Ceiling> hip_ceilings() {
-  if (!device_file_exists()) return {};
+  if (!hip::device_file_exists()) return {};
   try {
     return hip::measure_ceilings();
   } catch (const EnvironmentError& error) {
