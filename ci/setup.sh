@@ -3,11 +3,15 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-usage="usage: ci/setup.sh [--torch on|off] [--lint]
+usage="usage: ci/setup.sh [--torch on|off] [--charts on|off] [--browser] [--lint]
   --torch off   leave libtorch out (by far the largest package); configure with -DMLA_TORCH=OFF
+  --charts off  leave npm out; configure with -DMLA_CHARTS=OFF: the dashboard has its tables and no charts
+  --browser     also the browser in which the dashboard is tested
   --lint        also what ci/lint.sh needs"
 
 torch=on
+charts=on
+browser=off
 lint=off
 while [ $# -gt 0 ]; do
   case $1 in
@@ -16,6 +20,12 @@ while [ $# -gt 0 ]; do
       [ "$torch" = on ] || [ "$torch" = off ] || die "--torch takes on or off, not '$torch'"
       shift 2
       ;;
+    --charts)
+      charts=${2:-}
+      [ "$charts" = on ] || [ "$charts" = off ] || die "--charts takes on or off, not '$charts'"
+      shift 2
+      ;;
+    --browser) browser=on && shift ;;
     --lint) lint=on && shift ;;
     -h | --help) echo "$usage" && exit 0 ;;
     *) die "unknown argument '$1' (see --help)" ;;
@@ -24,9 +34,12 @@ done
 
 packages=(g++ cmake ninja-build git
   libeigen3-dev libfmt-dev nlohmann-json3-dev libcli11-dev librandom123-dev libpugixml-dev
-  libboost-dev libboost-context-dev
+  libboost-dev libboost-context-dev libsqlite3-dev libsimdjson-dev
   libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev)
 [ "$torch" = off ] || packages+=(libtorch-dev libopenblas0-pthread)
+# Debian's npm brings some two hundred packages, and any npm will do: one that is there is left as it is.
+[ "$charts" = off ] || command -v npm >/dev/null || packages+=(npm)
+[ "$browser" = off ] || packages+=(chromium)
 [ "$lint" = off ] || packages+=(clang-format-14 clang-tidy)
 
 install_packages "${packages[@]}"

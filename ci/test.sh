@@ -15,7 +15,7 @@ esac
 
 cd "$MLA_ROOT"
 step "setup"
-ci/setup.sh
+ci/setup.sh --browser
 step "configure ($preset)"
 cmake --preset "$preset"
 step "build"

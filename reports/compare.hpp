@@ -130,8 +130,13 @@ struct TextStyle {
 
 /// For a terminal: changed cases, counts, and the verdict in the last line. ASCII only.
 [[nodiscard]] std::string comparison_text(const Comparison& comparison, const TextStyle& style = {});
+struct ComparisonMarkdownOptions {
+  std::string link = {};  // of the dashboard or the job; empty: none
+  std::size_t max_rows = 20;
+};
 /// For a pull request: the verdict first, then tables of changed cases, at most `max_rows` rows each.
-[[nodiscard]] std::string comparison_markdown(const Comparison& comparison, std::size_t max_rows = 20);
+[[nodiscard]] std::string comparison_markdown(const Comparison& comparison,
+                                              const ComparisonMarkdownOptions& options = {});
 /// Document of schema mla-harness-comparison: every case.
 [[nodiscard]] Json comparison_json(const Comparison& comparison);
 

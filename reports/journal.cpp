@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "reports/detail/descriptor.hpp"
+#include "reports/detail/file.hpp"
 #include "reports/detail/journal_lines.hpp"
 #include "reports/detail/text.hpp"
 #include "reports/detail/validate.hpp"

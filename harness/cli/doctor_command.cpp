@@ -5,6 +5,7 @@
 #include "harness/providers/registry.hpp"
 #include "harness/runner/environment.hpp"
 #include "harness/suite/suite.hpp"
+#include "reports/dashboard/dashboard.hpp"
 
 namespace mla::harness {
 
@@ -43,6 +44,12 @@ void add_doctor(CLI::App& app, CommandContext& context) {
     }
     for (const AbsentProvider& absent : absent_providers())
       fmt::print("provider off   {:<8} {}\n", absent.name, absent.reason);
+    const std::string_view charts = reports::dashboard_charts();
+    if (charts.empty()) {
+      fmt::print("dashboard      tables only, no charts: {}\n", reports::dashboard_charts_absent());
+    } else {
+      fmt::print("dashboard      charts by {}\n", charts);
+    }
     for (const BuiltinSuite& suite : builtin_suites())
       fmt::print("suite          {:<8} {}\n", suite.name, suite.description);
   });

@@ -19,8 +19,8 @@
 #include "harness/runner/decode_case.hpp"
 #include "harness/runner/environment.hpp"
 #include "harness/runner/interruption.hpp"
+#include "reports/export/junit.hpp"
 #include "reports/journal.hpp"
-#include "reports/junit.hpp"
 #include "reports/summary.hpp"
 #include "reports/write.hpp"
 

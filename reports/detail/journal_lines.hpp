@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +23,5 @@ struct JournalLines {
 /// Reads and checks every line. A last line without a line break was cut off in mid-write and is left out; any other
 /// malformed line, and a second line of one case, throws ReportError with its line number.
 [[nodiscard]] JournalLines read_journal(std::string_view text);
-
-/// Contents of a regular file of at most kMaxReportBytes. Throws ReportError without the path.
-[[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 }  // namespace mla::reports::detail

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/detail/fast_json.hpp"
 #include "reports/detail/text.hpp"
 #include "reports/error.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 /// Builds the document while parsing. nlohmann_json's own builder keeps the last of two equal members silently.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
+  explicit Builder(std::size_t bytes) : bytes_(bytes) {}
   Json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -46,8 +48,10 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     const std::string_view what = error.what();
-    if (what.find("unexpected end of input") != std::string_view::npos) {
-      throw ReportError(fmt::format("truncated: the JSON text ends at byte {} before it is complete", position));
+    // A text that was cut inside a string or a number is one too, whatever the parser makes of the rest of it.
+    const bool at_end = position > bytes_ && !open_.empty();
+    if (at_end || what.find("unexpected end of input") != std::string_view::npos) {
+      throw ReportError(fmt::format("truncated: the JSON text ends at byte {} before it is complete", bytes_));
     }
     throw ReportError(fmt::format("not valid JSON at byte {}: {}", position, reason_of(what)));
   }
@@ -106,6 +110,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  std::size_t bytes_;
   Json root_;
   Json* member_ = nullptr;         // value of the member named last
   std::vector<Json*> open_;        // containers around the current place, outermost first
@@ -129,7 +134,8 @@ std::string pointer_token(std::string_view key) {
 }
 
 Json parse_strict(std::string_view text) {
-  Builder builder;
+  if (auto document = parse_fast(text)) return *std::move(document);
+  Builder builder(text.size());
   Json::sax_parse(text.begin(), text.end(), &builder, nlohmann::detail::input_format_t::json, /*strict=*/true,
                   /*ignore_comments=*/false);
   return builder.take();

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <pugixml.hpp>
 
-#include "reports/junit.hpp"
+#include "reports/export/junit.hpp"
 #include "reports/summary.hpp"
 #include "suites/reports/example_report.hpp"
 

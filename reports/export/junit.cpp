@@ -1,4 +1,4 @@
-#include "reports/junit.hpp"
+#include "reports/export/junit.hpp"
 
 #include <map>
 #include <sstream>

@@ -1,0 +1,60 @@
+# What the page takes from the npm registry. package-lock.json pins it; npm checks its digests.
+# Sets chart_library, chart_js, chart_css, notices and font: all empty, and charts_absent the reason, where npm is absent
+# or cannot reach a registry. The page then has its tables and no plots.
+option(MLA_CHARTS "Draw the dashboard's charts; npm fetches their library when the build is configured" ON)
+
+set(packages ${CMAKE_CURRENT_BINARY_DIR}/npm)
+set(charts_absent "")
+foreach(part chart_library chart_js chart_css notices font)
+  set(${part} "")
+endforeach()
+
+# Fetched once a build folder, and again when the lock changes.
+function(fetch_packages result)
+  file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/package-lock.json lock)
+  set(${result} "" PARENT_SCOPE)
+  if(EXISTS ${packages}/${lock})
+    return()
+  endif()
+  find_program(MLA_NPM npm)
+  if(NOT MLA_NPM)
+    set(${result} "npm was not found when this was built" PARENT_SCOPE)
+    return()
+  endif()
+  file(REMOVE_RECURSE ${packages})
+  configure_file(package.json ${packages}/package.json COPYONLY)
+  configure_file(package-lock.json ${packages}/package-lock.json COPYONLY)
+  execute_process(
+    COMMAND ${MLA_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000
+    WORKING_DIRECTORY ${packages}
+    TIMEOUT 90 RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
+  if(NOT status STREQUAL "0")
+    string(REGEX MATCH "[^\n]+" first "${errors}")
+    set(${result} "npm ci failed when this was built: ${first}" PARENT_SCOPE)
+    return()
+  endif()
+  file(WRITE ${packages}/${lock} "")
+endfunction()
+
+if(NOT MLA_CHARTS)
+  set(charts_absent "built with MLA_CHARTS=OFF")
+else()
+  fetch_packages(charts_absent)
+endif()
+
+if(charts_absent)
+  message(STATUS "Dashboard without charts: ${charts_absent}")
+  string(REGEX REPLACE "[^A-Za-z0-9 =:.,/_-]" "" charts_absent "${charts_absent}")
+else()
+  set(modules ${packages}/node_modules)
+  file(READ ${modules}/uplot/package.json manifest)
+  string(JSON version GET "${manifest}" version)
+  set(chart_library "uPlot ${version}")
+  file(READ ${modules}/uplot/dist/uPlot.iife.min.js chart_js)
+  file(READ ${modules}/uplot/dist/uPlot.min.css chart_css)
+  file(READ ${modules}/uplot/LICENSE uplot_licence)
+  file(READ ${modules}/@fontsource-variable/inter/LICENSE inter_licence)
+  set(notices "uPlot\n${uplot_licence}\nInter\n${inter_licence}")
+  file(READ ${modules}/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 font HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," font "${font}")
+endif()
