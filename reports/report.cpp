@@ -47,9 +47,15 @@ std::optional<double> Case::worst_ratio() const {
   const auto correctness = json.find("correctness");
   if (correctness == json.end() || !correctness->is_object()) return std::nullopt;
   std::optional<double> worst;
-  for (const auto& [name, tier] : correctness->at("tiers").items()) {
-    const auto ratio = tier.find("max_ratio");
-    if (ratio != tier.end() && ratio->is_number()) worst = std::max(worst.value_or(0), ratio->get<double>());
+  const auto add = [&worst](const Json& tiers) {
+    for (const auto& [name, tier] : tiers.items()) {
+      const auto ratio = tier.find("max_ratio");
+      if (ratio != tier.end() && ratio->is_number()) worst = std::max(worst.value_or(0), ratio->get<double>());
+    }
+  };
+  add(correctness->at("tiers"));
+  if (const auto others = correctness->find("distributions"); others != correctness->end() && others->is_object()) {
+    for (const auto& [name, distribution] : others->items()) add(distribution.at("tiers"));
   }
   return worst;
 }

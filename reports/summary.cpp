@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -146,6 +147,44 @@ std::string unchecked_cases(const Report& report) {
   return text + '\n';
 }
 
+/// The small fault that a case would have shown least, and by how much: 3 is where a tier reports.
+struct Weakest {
+  std::string fault;
+  double signal = 0;
+};
+
+std::optional<Weakest> weakest_signal(const Case& entry) {
+  const auto correctness = entry.json.find("correctness");
+  if (correctness == entry.json.end() || !correctness->is_object()) return std::nullopt;
+  const auto faults = correctness->find("detectability");
+  if (faults == correctness->end() || !faults->is_object()) return std::nullopt;
+  std::optional<Weakest> weakest;
+  for (const auto& [fault, tiers] : faults->items()) {
+    std::optional<double> best;
+    for (const auto& [tier, signal] : tiers.items()) {
+      if (signal.is_number()) best = std::max(best.value_or(0), signal.get<double>());
+    }
+    if (best && (!weakest || *best < weakest->signal)) weakest = Weakest{fault, *best};
+  }
+  return weakest;
+}
+
+/// The case that would have shown a small fault least: what a pass of all of them is worth.
+std::string detectability(const Report& report) {
+  const Case* weakest_case = nullptr;
+  Weakest weakest;
+  for (const Case& entry : report.cases) {
+    const auto signal = weakest_signal(entry);
+    if (!signal || (weakest_case != nullptr && signal->signal >= weakest.signal)) continue;
+    weakest_case = &entry;
+    weakest = *signal;
+  }
+  if (weakest_case == nullptr) return {};
+  const Names names(report);
+  return fmt::format("detectability: least {} ({} of {} @{}); 3 is needed\n", detail::number_text(weakest.signal),
+                     weakest.fault, detail::one_line(names(*weakest_case)), weakest_case->provider);
+}
+
 std::string ceilings(const Report& report) {
   std::string text;
   for (const Ceiling& ceiling : report.ceilings) {
@@ -187,6 +226,7 @@ std::string summary_text(const Report& report, const SummaryStyle& style) {
   text += fmt::format("{}: {}{}\n", detail::plural(static_cast<std::size_t>(report.counts.total), "case"),
                       text_of(report.counts), report.run.complete ? "" : "; the run was interrupted");
   text += unchecked_cases(report);
+  text += detectability(report);
   text += ceilings(report);
   text += time_spent(report);
   return text;

@@ -218,14 +218,43 @@ void check_tier(const Field& tier) {
   check_number_or_null(tier, "max_ratio");
 }
 
+void check_tiers(const Field& tiers) {
+  tiers.object().each_member([](const std::string&, const Field& tier) { check_tier(tier); });
+}
+
+void check_worst_list(const Field& owner, int minor) {
+  if (const auto worst = owner.find("worst")) {
+    worst->array().each([&](const Field& element) { check_worst(element, minor); });
+  }
+}
+
+void check_distribution(const Field& field, int minor) {
+  only_known(field, minor, {"tiers", "abs_max", "rel_l2", "worst"});
+  check_tiers(field.at("tiers"));
+  check_number_or_null(field, "abs_max");
+  check_number_or_null(field, "rel_l2");
+  check_worst_list(field, minor);
+}
+
+void check_probe(const Field& field, int minor) {
+  only_known(field, minor, {"verdict", "max_ratio"});
+  check_tier(field);
+}
+
+void check_signal(const Field& field, int minor) {
+  only_known(field, minor, {"hard", "stat", "lse", "probes"});
+  for (const char* tier : {"hard", "stat", "lse", "probes"}) check_number_or_null(field, tier);
+}
+
 void check_correctness(const Field& field, int minor) {
   only_known(field, minor,
-             {"reference", "precision", "elements", "rows", "tiers", "nonfinite", "abs_max", "rel_l2", "worst"});
+             {"reference", "precision", "elements", "rows", "tiers", "nonfinite", "abs_max", "rel_l2", "distributions",
+              "probes", "detectability", "worst"});
   (void)field.at("reference").nonempty();
   if (const auto precision = field.find("precision")) precision->object();
   (void)field.at("elements").integer(0);
   (void)field.at("rows").integer(0);
-  field.at("tiers").object().each_member([](const std::string&, const Field& tier) { check_tier(tier); });
+  check_tiers(field.at("tiers"));
   if (const auto nonfinite = field.find("nonfinite")) {
     only_known(*nonfinite, minor, {"got", "ref"});
     (void)nonfinite->at("got").integer(0);
@@ -233,9 +262,15 @@ void check_correctness(const Field& field, int minor) {
   }
   check_number_or_null(field, "abs_max");
   check_number_or_null(field, "rel_l2");
-  if (const auto worst = field.find("worst")) {
-    worst->array().each([&](const Field& element) { check_worst(element, minor); });
-  }
+  const auto each_in = [&](std::string_view member, void (*check)(const Field&, int)) {
+    if (const auto object = field.find(member)) {
+      object->object().each_member([&](const std::string&, const Field& entry) { check(entry, minor); });
+    }
+  };
+  each_in("distributions", check_distribution);
+  each_in("probes", check_probe);
+  each_in("detectability", check_signal);
+  check_worst_list(field, minor);
 }
 
 void check_safety(const Field& field, int minor) {

@@ -44,6 +44,13 @@ Json correctness(Verdict verdict) {
   result["nonfinite"] = {{"got", wrong ? 1 : 0}, {"ref", 0}};
   result["abs_max"] = 0.001;
   result["rel_l2"] = 0.0017;
+  result["distributions"] = {
+      {"sharp",
+       {{"tiers", {{"hard", {{"verdict", "passed"}, {"max_ratio", 0.4}}}}}, {"abs_max", 0.002}, {"rel_l2", 0.0016}}}};
+  result["probes"] = {{"E1", {{"verdict", "passed"}, {"max_ratio", 0.5}}}};
+  result["detectability"] = {
+      {"dropped_token",
+       {{"hard", 1.5}, {"stat", 23.6}, {"lse", 4.5}, {"probes", verdict == Verdict::mistrusted ? 0.0 : 90.0}}}};
   result["worst"] = Json::array({{{"tier", "hard"},
                                   {"index", {{"token", 3}, {"request", 3}, {"head", 7}, {"dim", 12}}},
                                   {"got", wrong ? Json("nan") : Json(0.1)},
@@ -56,7 +63,7 @@ Json correctness(Verdict verdict) {
 
 Json example_header() {
   Json header;
-  header["schema"] = {{"name", "mla-harness-report"}, {"version", "1.0.0"}};
+  header["schema"] = {{"name", "mla-harness-report"}, {"version", "1.1.0"}};
   header["run"] = {{"id", "20261201T010203Z-4f2a9c"},
                    {"started_utc", "2026-12-01T01:02:03Z"},
                    {"ended_utc", nullptr},

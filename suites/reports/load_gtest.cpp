@@ -25,11 +25,16 @@ using ::testing::StartsWith;
 const std::filesystem::path kData = MLA_REPORT_DATA;
 
 TEST(LoadReport, GoldenFileIsTheExample) {
-  EXPECT_EQ(contents_of(kData / "example-report-1.0.json"), reports::dump_strict(example_report(), 1) + "\n");
+  EXPECT_EQ(contents_of(kData / "example-report-1.1.json"), reports::dump_strict(example_report(), 1) + "\n");
 }
 
-TEST(LoadReport, TypedFieldsOfTheGoldenFile) {
-  const auto report = load_report(kData / "example-report-1.0.json");
+/// Every minor that was ever written.
+class GoldenReport : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Minors, GoldenReport, ::testing::Values("1.0", "1.1"),
+                         [](const auto& minor) { return "Of" + std::string(minor.param).replace(1, 1, "_"); });
+
+TEST_P(GoldenReport, HasItsTypedFields) {
+  const auto report = load_report(kData / (std::string("example-report-") + GetParam() + ".json"));
   EXPECT_TRUE(report.warnings.empty());
   EXPECT_TRUE(report.run.complete);
   EXPECT_EQ(report.run.git_branch, "main");
@@ -60,11 +65,11 @@ TEST(LoadReport, NewerMinorIsReadWithAWarningAndItsFieldsIgnored) {
   Json document = example_report();
   document["schema"]["version"] = "1.7.0";
   document["novelty"] = 1;
-  document["cases"][0]["detectability"] = {{"drop1", 23.6}};
+  document["cases"][0]["novelty"] = {{"drop1", 23.6}};
   const auto report = reports::parse_report(document);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_THAT(report.warnings[0], HasSubstr("1.7 is newer than 1.0"));
-  EXPECT_EQ(report.cases[0].json["detectability"]["drop1"], 23.6);
+  EXPECT_THAT(report.warnings[0], HasSubstr("1.7 is newer than 1.1"));
+  EXPECT_EQ(report.cases[0].json["novelty"]["drop1"], 23.6);
 }
 
 /// One way of spoiling a good report, and what the message must contain.

@@ -46,7 +46,7 @@ class SchemaFile {
 };
 
 const SchemaFile& report_schema() {
-  static const SchemaFile schema("mla-harness-report-1.0.schema.json");
+  static const SchemaFile schema("mla-harness-report-1.1.schema.json");
   return schema;
 }
 
@@ -146,7 +146,7 @@ TEST(ReportSchema, AgreesWithTheReaderOnEverySingleChange) {
 
 TEST(ReportSchema, DescribesEveryField) {
   const Json schema =
-      Json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / "mla-harness-report-1.0.schema.json"));
+      Json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / "mla-harness-report-1.1.schema.json"));
   std::vector<std::string> bare;
   const std::function<void(const Json&, const std::string&)> walk = [&](const Json& value, const std::string& path) {
     if (!value.is_structured()) return;
