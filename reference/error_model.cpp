@@ -5,8 +5,6 @@
 namespace mla::reference {
 namespace {
 
-constexpr double kFloat32Roundoff = unit_roundoff(DataType::f32);
-
 // Exponential (2 units in the last place), subtraction of the maximum, normalisation, rescaling.
 constexpr double kFixedOperations = 8;
 
@@ -17,17 +15,6 @@ constexpr double subnormal_error(DataType type) {
     case DataType::bf16: return 0x1p-126;
     case DataType::e4m3fn: return 0x1p-10;
     case DataType::e4m3fnuz: return 0x1p-11;
-  }
-  return 0;
-}
-
-/// Absolute error per token of P relative to its maximum of 1: item 3.
-constexpr double probability_floor(DataType type) {
-  switch (type) {
-    case DataType::e4m3fn: return subnormal_error(type) / 448;
-    case DataType::e4m3fnuz: return subnormal_error(type) / 240;
-    case DataType::f32:
-    case DataType::bf16: return subnormal_error(type);
   }
   return 0;
 }
@@ -51,6 +38,16 @@ constexpr double square(double x) {
 }
 
 }  // namespace
+
+double probability_floor(DataType type) {
+  switch (type) {
+    case DataType::e4m3fn: return subnormal_error(type) / 448;
+    case DataType::e4m3fnuz: return subnormal_error(type) / 240;
+    case DataType::f32:
+    case DataType::bf16: return subnormal_error(type);
+  }
+  return 0;
+}
 
 double score_bound(const DecodeOracle& oracle, std::int64_t row) {
   constexpr double four_sqrt_d = 96;
@@ -94,12 +91,9 @@ double hard_bound(const DecodeOracle& oracle, std::int64_t row, int dim, const P
 
 namespace {
 
-/// The part of the LSE's error that float32 arithmetic explains.
-double float32_lse_bound(const DecodeOracle& oracle, std::int64_t row) {
-  constexpr double logarithm = 2e-6;  // a float32 exponential and logarithm of few units in the last place
-  const double lse = std::abs(oracle.lse[static_cast<std::size_t>(row)]);
-  return 4 * kFloat32Roundoff * lse + score_bound(oracle, row) + std::sqrt(visible_of(oracle, row)) * kFloat32Roundoff +
-         logarithm;
+double float32_lse_bound_of(const DecodeOracle& oracle, std::int64_t row) {
+  return float32_lse_bound(oracle.lse[static_cast<std::size_t>(row)], score_bound(oracle, row),
+                           visible_of(oracle, row));
 }
 
 /// Largest error of a row sum, relative to it, that P's values below its smallest normal cause.
@@ -109,20 +103,25 @@ double row_sum_floor(const DecodeOracle& oracle, std::int64_t row, const Precisi
 
 }  // namespace
 
+double float32_lse_bound(double lse, double score, double visible) {
+  constexpr double logarithm = 2e-6;  // a float32 exponential and logarithm of few units in the last place
+  return 4 * kFloat32Roundoff * std::abs(lse) + score + std::sqrt(visible) * kFloat32Roundoff + logarithm;
+}
+
 double lse_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
   if (visible_of(oracle, row) == 0) return 0;
-  if (!precision.row_sum_of_rounded) return float32_lse_bound(oracle, row);
+  if (!precision.row_sum_of_rounded) return float32_lse_bound_of(oracle, row);
   const double u_p = unit_roundoff(precision.probabilities);
-  return float32_lse_bound(oracle, row) + u_p / (1 - u_p) + row_sum_floor(oracle, row, precision);
+  return float32_lse_bound_of(oracle, row) + u_p / (1 - u_p) + row_sum_floor(oracle, row, precision);
 }
 
 double lse_spread_bound(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
   if (visible_of(oracle, row) == 0) return 0;
-  if (!precision.row_sum_of_rounded) return float32_lse_bound(oracle, row);
+  if (!precision.row_sum_of_rounded) return float32_lse_bound_of(oracle, row);
   const double square_sum = static_cast<double>(oracle.probability_square_sum[static_cast<std::size_t>(row)]);
   const double rounding = StatisticalLimits::kRounding * unit_roundoff(precision.probabilities) * std::sqrt(square_sum);
   const double floor = row_sum_floor(oracle, row, precision) / (3 * std::sqrt(visible_of(oracle, row)));
-  return float32_lse_bound(oracle, row) + StatisticalLimits::kElement * std::hypot(rounding, floor);
+  return float32_lse_bound_of(oracle, row) + StatisticalLimits::kElement * std::hypot(rounding, floor);
 }
 
 }  // namespace mla::reference

@@ -44,6 +44,15 @@
 
 namespace mla::reference {
 
+inline constexpr double kFloat32Roundoff = unit_roundoff(DataType::f32);
+
+/// Absolute error a token of P relative to its maximum of 1: item 3.
+[[nodiscard]] double probability_floor(DataType type);
+
+/// The part of tier L that float32 arithmetic explains: of a row of `visible` tokens with log-sum-exp `lse`, whose
+/// logits err by `score` at most.
+[[nodiscard]] double float32_lse_bound(double lse, double score, double visible);
+
 /// Largest error of one logit of the row: item 1, ds.
 [[nodiscard]] double score_bound(const DecodeOracle& oracle, std::int64_t row);
 

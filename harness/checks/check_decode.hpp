@@ -58,6 +58,9 @@ struct CheckFailure {
   std::string message;  // one line
 };
 
+/// All of them in one line.
+[[nodiscard]] std::string message_of(const std::vector<CheckFailure>& failures);
+
 /// What a check found.
 struct DecodeCheck {
   std::int64_t elements = 0;  // of out: T * H * 512
@@ -90,5 +93,9 @@ struct DecodeCheck {
 [[nodiscard]] DecodeCheck check_decode(const DecodeProblem& problem, const DecodeLayout& layout,
                                        const reference::DecodeOracle& oracle, const DecodeOutputBuffers& outputs,
                                        const Precision& precision);
+
+/// Whether a canary around the outputs is damaged: for runs whose numbers are compared with those of a run that was
+/// checked in full.
+[[nodiscard]] std::optional<CheckFailure> output_damage(const DecodeOutputBuffers& outputs);
 
 }  // namespace mla::harness

@@ -1,11 +1,13 @@
 #include "harness/inputs/buffer.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -117,19 +119,106 @@ void Arena::release() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// A page for the guard zone before the data, the pages of the data, and a page for the zone after them.
 std::size_t Arena::footprint(std::size_t bytes) {
-  return round_up_to_page(bytes + 2 * Buffer::kGuardBytes);
+  return round_up_to_page(bytes) + 2 * kPageBytes;
 }
 
 Buffer Arena::take(std::string name, std::size_t bytes) {
+  static_assert(Buffer::kGuardBytes == kPageBytes);
   const std::size_t needed = footprint(bytes);
   if (needed < bytes || needed > memory_.size() - used_) {
     throw EnvironmentError(fmt::format("buffer `{}` of {} bytes does not fit into the {} bytes left of {}", name, bytes,
                                        memory_.size() - used_, memory_.size()));
   }
-  const auto whole = memory_.subspan(used_, bytes + 2 * Buffer::kGuardBytes);
+  // Data as near to the end of their last page as their alignment allows, so that the next page can be a guard.
+  const std::size_t slack = round_up_to_page(bytes) - bytes;
+  const std::size_t before = slack / kAlignment * kAlignment;
+  const auto whole = memory_.subspan(used_ + before, bytes + 2 * Buffer::kGuardBytes);
   used_ += needed;
   return {std::move(name), whole};
+}
+
+void Arena::discard_changes() {
+  if (::madvise(memory_.data(), memory_.size(), MADV_DONTNEED) != 0) fail("discard changes of", memory_.size());
+}
+
+namespace {
+
+// What the signal handler knows: it can be given nothing but globals. Written only while no guard is up.
+struct GuardedZone {
+  const std::byte* begin = nullptr;
+  const std::byte* data_begin = nullptr;
+  const std::byte* data_end = nullptr;
+  std::array<char, 32> name{};
+};
+constexpr std::size_t kMostZones = 32;
+std::array<GuardedZone, kMostZones> guarded_zones;
+std::size_t guarded_count = 0;
+
+void write_text(const char* text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void write_number(std::ptrdiff_t number) {
+  std::array<char, 24> text{};
+  std::size_t at = text.size() - 1;
+  do {
+    text[--at] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  write_text(text.data() + at);
+}
+
+// Only what a signal handler may do: no allocation, no stdio.
+void report_guard_fault(int signal_number, siginfo_t* info, void*) {
+  const auto* const address = static_cast<const std::byte*>(info->si_addr);
+  for (std::size_t i = 0; i < guarded_count; ++i) {
+    const GuardedZone& zone = guarded_zones[i];
+    if (address < zone.begin || address >= zone.begin + kPageBytes) continue;
+    const bool after = address >= zone.data_end;
+    write_text("out of bounds: `");
+    write_text(zone.name.data());
+    write_text("` accessed ");
+    write_number(after ? address - zone.data_end : zone.data_begin - address);
+    write_text(after ? " bytes past its end\n" : " bytes before its begin\n");
+  }
+  // Back to the default, which the same access then meets.
+  ::signal(signal_number, SIG_DFL);
+}
+
+}  // namespace
+
+GuardPages::GuardPages(std::span<const Buffer* const> buffers) {
+  const auto protect = [this](const Buffer& buffer, std::byte* page) {
+    if (guarded_count == kMostZones) throw EnvironmentError("too many buffers to guard");
+    GuardedZone& zone = guarded_zones[guarded_count];
+    zone = {page, buffer.data().data(), buffer.data().data() + buffer.data().size(), {}};
+    buffer.name.copy(zone.name.data(), zone.name.size() - 1);
+    if (::mprotect(page, kPageBytes, PROT_NONE) != 0) fail("guard", kPageBytes);
+    ++guarded_count;
+    pages_.emplace_back(page, kPageBytes);
+  };
+  for (const Buffer* buffer : buffers) {
+    // The footprint of the buffer begins with a page and ends with one.
+    const auto begin = reinterpret_cast<std::uintptr_t>(buffer->whole.data()) / kPageBytes * kPageBytes;
+    protect(*buffer, buffer->whole.data() - (reinterpret_cast<std::uintptr_t>(buffer->whole.data()) - begin));
+    const std::span<std::byte> data = buffer->data();
+    const auto end = reinterpret_cast<std::uintptr_t>(data.data() + data.size());
+    protect(*buffer, data.data() + data.size() + (round_up_to_page(end) - end));
+  }
+  struct sigaction action {};
+  action.sa_sigaction = report_guard_fault;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+GuardPages::~GuardPages() {
+  for (const auto& page : pages_) ::mprotect(page.data(), page.size(), PROT_READ | PROT_WRITE);
+  guarded_count = 0;
+  ::signal(SIGSEGV, SIG_DFL);
+  ::signal(SIGBUS, SIG_DFL);
 }
 
 }  // namespace mla::harness

@@ -1,6 +1,7 @@
 // One decode problem: everything that determines its inputs and its answer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -67,6 +68,11 @@ class DecodeProblem {
   [[nodiscard]] std::int64_t kv_len(int request) const { return at(fields_.kv_lens, request); }
   [[nodiscard]] std::int64_t kv_pages(int request) const {
     return (kv_len(request) + fields_.page_size - 1) / fields_.page_size;
+  }
+  /// KV tokens that query row `row` of `request` sees under the problem's mask.
+  [[nodiscard]] std::int64_t visible_tokens(int request, int row) const {
+    if (!fields_.causal) return kv_len(request);
+    return std::max<std::int64_t>(0, kv_len(request) - q_len(request) + row + 1);
   }
   /// T: query rows over all requests.
   [[nodiscard]] std::int64_t total_q() const { return total_q_; }

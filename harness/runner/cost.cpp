@@ -4,12 +4,6 @@
 
 namespace mla::harness {
 
-std::int64_t visible_tokens(const DecodeProblem& problem, int request, int row) {
-  const std::int64_t length = problem.kv_len(request);
-  if (!problem.fields().causal) return length;
-  return std::max<std::int64_t>(0, length - problem.q_len(request) + row + 1);
-}
-
 Cost cost_of(const DecodeProblem& problem, const DecodeLayout& layout) {
   const std::int64_t heads = problem.fields().heads;
   Cost cost;
@@ -18,7 +12,7 @@ Cost cost_of(const DecodeProblem& problem, const DecodeLayout& layout) {
     const int rows = problem.q_len(request);
     std::int64_t seen = 0;
     for (int row = 0; row < rows; ++row) {
-      const std::int64_t visible = visible_tokens(problem, request, row);
+      const std::int64_t visible = problem.visible_tokens(request, row);
       cost.flops += 2 * heads * (kHeadDim + kValueDim) * visible;
       seen = std::max(seen, visible);
     }

@@ -18,7 +18,4 @@ struct Cost {
 
 [[nodiscard]] Cost cost_of(const DecodeProblem& problem, const DecodeLayout& layout);
 
-/// KV tokens that query row `row` of `request` sees under the problem's mask.
-[[nodiscard]] std::int64_t visible_tokens(const DecodeProblem& problem, int request, int row);
-
 }  // namespace mla::harness

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/checks/check_decode.hpp"
+#include "harness/checks/detectability.hpp"
+#include "harness/checks/probes.hpp"
 #include "harness/checks/to_json.hpp"
 #include "harness/runner/cost.hpp"
 #include "harness/runner/performance_record.hpp"
@@ -24,22 +28,31 @@ using Clock = std::chrono::steady_clock;
 // Half a second a case keeps a sweep of some 50 cases within a minute; most medians are known well before.
 constexpr SampleConfig kSampling{.warmup_s = 0.1, .budget_s = 0.5};
 
+// Launches beyond the necessary ones, for repeats and for probes each, go on for this long.
+constexpr double kExtraLaunchMs = 100;
+constexpr int kFewestRuns = 2;
+constexpr int kMostRuns = 8;
+constexpr int kFewestProbes = 2;
+
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
 // What lies in the arena, in the order in which it was taken.
 struct SharedDecode {
-  DecodeInputBuffers inputs;
-  reference::DecodeOracle oracle;
+  DecodeInputBuffers inputs;                     // contents of the first distribution
+  std::vector<reference::DecodeOracle> oracles;  // of each distribution
 };
 
 SharedDecode take_shared(const DecodeProblem& problem, const DecodeLayout& layout, Arena& arena) {
   SharedDecode shared;
   shared.inputs = layout.take_inputs(arena);
   const int heads = problem.fields().heads;
-  const Buffer memory = arena.take("oracle", reference::DecodeOracle::bytes(problem.total_q(), heads));
-  shared.oracle = reference::DecodeOracle::over(memory.data(), problem.total_q(), heads);
+  for (std::size_t i = 0; i <= problem.fields().also.size(); ++i) {
+    const Buffer memory =
+        arena.take(fmt::format("oracle {}", i), reference::DecodeOracle::bytes(problem.total_q(), heads));
+    shared.oracles.push_back(reference::DecodeOracle::over(memory.data(), problem.total_q(), heads));
+  }
   return shared;
 }
 
@@ -56,7 +69,7 @@ class DecodeCaseRun {
   Json record() {
     try {
       prepare();
-      if (check_once() && (!checks_fully(context_.mode) || check_repeats())) {
+      if (check_first() && (!checks_fully(context_.mode) || check_fully())) {
         record_["verdict"] = "passed";
         if (measures(context_.mode)) measure();
       }
@@ -68,47 +81,64 @@ class DecodeCaseRun {
   }
 
  private:
-  void settle(std::string_view verdict, std::string_view kind, std::string_view message) {
+  // Adds the time of `work` to a stage; returns what it returns.
+  template <class Work>
+  auto timed(const char* stage, const Work& work) {
+    const auto begin = Clock::now();
+    struct Stop {
+      Json& total;
+      Clock::time_point begin;
+      ~Stop() { total = (total.is_number() ? total.get<double>() : 0.0) + ms_since(begin); }
+    } stop{elapsed_[stage], begin};
+    return work();
+  }
+
+  bool settle(std::string_view verdict, std::string_view kind, std::string_view message) {
     record_["verdict"] = verdict;
     record_["reason"] = {{"kind", kind}, {"message", message}};
+    return false;
   }
 
   void prepare() {
-    const auto begin = Clock::now();
-    execution_ = context_.provider.prepare({context_.problem, context_.layout, shared_.inputs, outputs_});
+    timed("prepare", [this] {
+      execution_ = context_.provider.prepare({context_.problem, context_.layout, shared_.inputs, outputs_});
+    });
     const KernelInfo kernel = execution_->kernel();
     record_["kernel"] = {{"name", kernel.name}, {"variant", kernel.variant}, {"digest", kernel.digest}};
-    elapsed_["prepare"] = ms_since(begin);
   }
 
-  void run_poisoned() {
-    poison_outputs(outputs_);
-    execution_->run();
-    execution_->fetch();
+  void run_poisoned(Poison poison = Poison::nan) {
+    timed("run", [&] {
+      poison_outputs(outputs_, poison);
+      execution_->run();
+      execution_->fetch();
+    });
   }
 
-  bool check_once() {
-    auto begin = Clock::now();
+  // The first distribution's numbers, and that the inputs are still what they were.
+  bool check_first() {
+    const auto begin = Clock::now();
     run_poisoned();
-    elapsed_["run"] = ms_since(begin);
+    first_run_ms_ = ms_since(begin);
+    return timed("check", [this] {
+      const DecodeCheck check = check_against(context_.problem, shared_.oracles.front());
+      record_["correctness"] = correctness_json(check, execution_->precision());
+      record_["safety"] = safety_json(check);
+      bool passed = check.passed() || settle("failed", check.failure_kind(), check.message());
+      // The provider holds a private copy of the inputs: a write into them shows here and nowhere else.
+      if (checks_fully(context_.mode)) {
+        const bool changed = inputs_changed();
+        record_["safety"]["inputs_unchanged"] = !changed;
+        if (changed && passed) {
+          passed = settle("failed", "inputs_changed", "the provider wrote into q, kv or the block table");
+        }
+      }
+      return passed;
+    });
+  }
 
-    begin = Clock::now();
-    const DecodeCheck check =
-        check_decode(context_.problem, context_.layout, shared_.oracle, outputs_, execution_->precision());
-    record_["correctness"] = correctness_json(check, execution_->precision());
-    safety_ = safety_json(check);
-    safety_["inputs_unchanged"] = true;
-    bool passed = check.passed();
-    if (!passed) settle("failed", check.failure_kind(), check.message());
-    // The provider holds a private copy of the inputs: a write into them shows here and nowhere else.
-    if (checks_fully(context_.mode) && inputs_changed()) {
-      safety_["inputs_unchanged"] = false;
-      if (passed) settle("failed", "inputs_changed", "the provider wrote into q, kv or the block table");
-      passed = false;
-    }
-    record_["safety"] = safety_;
-    elapsed_["check"] = ms_since(begin);
-    return passed;
+  [[nodiscard]] DecodeCheck check_against(const DecodeProblem& problem, const reference::DecodeOracle& oracle) const {
+    return check_decode(problem, context_.layout, oracle, outputs_, execution_->precision());
   }
 
   [[nodiscard]] bool inputs_changed() const {
@@ -118,44 +148,153 @@ class DecodeCaseRun {
     return digest(context_.problem, context_.layout, shared_.inputs) != context_.input_digest;
   }
 
-  // A kernel that races may be right once: it must give the same bits again, also from poisoned outputs.
-  bool check_repeats() {
-    constexpr int kRepeats = 2;
-    const std::vector<std::byte> first = output_bytes();
-    int differing = 0;
-    for (int repeat = 1; repeat < kRepeats; ++repeat) {
-      const auto begin = Clock::now();
-      run_poisoned();
-      elapsed_["run"] = elapsed_["run"].get<double>() + ms_since(begin);
-      if (output_bytes() != first) ++differing;
-    }
-    record_["safety"]["bitwise_repeats"] = kRepeats;
-    record_["safety"]["bitwise_equal"] = differing == 0;
-    if (differing > 0) {
-      settle("failed", "not_repeatable", fmt::format("{} of {} repeats gave other bits", differing, kRepeats));
-    }
-    return differing == 0;
+  // From here on the same buffers get other contents: an answer kept from before is a wrong one.
+  bool check_fully() {
+    timed("check", [this] {
+      detected_ = detectability(context_.problem, context_.layout.bind(shared_.inputs), shared_.oracles.front(),
+                                execution_->precision());
+    });
+    const bool passed = check_repeats() && check_other_distributions() && check_probes() && check_detectability();
+    timed("inputs", [this] {
+      shared_arena_.discard_changes();
+      execution_->refresh_inputs();
+    });
+    return passed;
   }
 
-  [[nodiscard]] std::vector<std::byte> output_bytes() const {
-    std::vector<std::byte> bytes;
-    for (const Buffer* buffer : {&outputs_.out, &outputs_.lse}) {
-      bytes.insert(bytes.end(), buffer->whole.begin(), buffer->whole.end());
+  // A kernel that races may be right once: it must give the same bits again, whatever the outputs held. The last repeat
+  // runs with guard pages around all buffers, where the provider works in the harness's own memory.
+  bool check_repeats() {
+    // Of all runs, the one that was checked included.
+    const int repeats =
+        static_cast<int>(std::clamp<double>(kExtraLaunchMs / std::max(first_run_ms_, 1e-3), kFewestRuns, kMostRuns));
+    const std::vector<std::byte> first = result_bytes();
+    int differing = 0;
+    std::optional<CheckFailure> damage;
+    for (int repeat = 1; repeat < repeats; ++repeat) {
+      std::optional<GuardPages> guard;
+      if (repeat + 1 == repeats && context_.provider.device() == "cpu") {
+        // Poisoning arms canaries, which lie where the guard pages are.
+        poison_outputs(outputs_, poison_of(repeat));
+        guard.emplace(all_buffers());
+        timed("run", [this] { execution_->run(); });
+        guard.reset();
+      } else {
+        run_poisoned(poison_of(repeat));
+      }
+      if (result_bytes() != first) ++differing;
+      if (!damage) damage = output_damage(outputs_);
+    }
+    Json& safety = record_["safety"];
+    safety["bitwise_repeats"] = repeats;
+    safety["bitwise_equal"] = differing == 0;
+    if (damage) {
+      safety["canary"] = damage->message;
+      return settle("failed", damage->kind, damage->message);
+    }
+    if (differing == 0) return true;
+    return settle("failed", "not_repeatable", fmt::format("{} of {} repeats gave other bits", differing, repeats));
+  }
+
+  static Poison poison_of(int repeat) { return static_cast<Poison>(repeat % kPoisons); }
+
+  [[nodiscard]] std::vector<const Buffer*> all_buffers() const {
+    std::vector<const Buffer*> buffers = {&outputs_.out, &outputs_.lse};
+    const auto inputs = shared_.inputs.all();
+    buffers.insert(buffers.end(), inputs.begin(), inputs.end());
+    return buffers;
+  }
+
+  // The rows of both outputs, without the gaps between them.
+  [[nodiscard]] std::vector<std::byte> result_bytes() const {
+    const DecodeOutputs views = context_.layout.bind(outputs_);
+    const int heads = context_.problem.fields().heads;
+    constexpr std::size_t kRow = kValueDim * sizeof(Bfloat16);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(context_.problem.total_q() * heads) * (kRow + sizeof(float)));
+    std::byte* to = bytes.data();
+    const auto take = [&to](const void* from, std::size_t size) {
+      std::memcpy(to, from, size);
+      to += size;
+    };
+    for (std::int64_t token = 0; token < context_.problem.total_q(); ++token) {
+      for (int head = 0; head < heads; ++head) {
+        take(static_cast<const Bfloat16*>(views.out.data) + token * views.out.token_stride +
+                 head * views.out.head_stride,
+             kRow);
+        take(views.lse.data + token * views.lse.token_stride + head * views.lse.head_stride, sizeof(float));
+      }
     }
     return bytes;
   }
 
-  void measure() {
+  bool check_other_distributions() {
+    const std::vector<Distribution>& also = context_.problem.fields().also;
+    for (std::size_t i = 0; i < also.size(); ++i) {
+      const DecodeProblem problem = context_.problem.with_distribution(also[i]);
+      timed("inputs", [&] {
+        fill_inputs(problem, context_.layout, shared_.inputs, i % 2 == 0 ? Unreadable::large : Unreadable::tiny);
+        execution_->refresh_inputs();
+      });
+      run_poisoned();
+      const bool passed = timed("check", [&] { return check_distribution(problem, shared_.oracles[i + 1]); });
+      if (!passed) return false;
+    }
+    return true;
+  }
+
+  bool check_distribution(const DecodeProblem& problem, const reference::DecodeOracle& oracle) {
+    const DecodeCheck check = check_against(problem, oracle);
+    const std::string name(name_of(problem.fields().distribution));
+    record_["correctness"]["distributions"][name] = distribution_json(check);
+    if (!check.passed()) {
+      record_["correctness"]["distributions"][name]["worst"] =
+          correctness_json(check, execution_->precision()).at("worst");
+      return settle("failed", check.failure_kind(), fmt::format("on {} contents: {}", name, check.message()));
+    }
+    detected_.merge(detectability(problem, context_.layout.bind(shared_.inputs), oracle, execution_->precision()));
+    return true;
+  }
+
+  bool check_probes() {
+    ProbeInputs inputs(context_.problem, context_.layout, shared_.inputs);
+    ProbeCheck probes(context_.problem, context_.layout, inputs, execution_->precision());
     const auto begin = Clock::now();
-    Measurement measurement;
-    measurement.samples = sample_timed([this] { return execution_->timed_run(); }, kSampling);
-    measurement.timer = execution_->timer();
-    measurement.cache = execution_->cache_regime();
-    measurement.stages = execution_->stage_times();
-    measurement.device = context_.provider.device();
-    record_["performance"] =
-        performance_json(measurement, cost_of(context_.problem, context_.layout), context_.ceilings);
-    elapsed_["measure"] = ms_since(begin);
+    for (int launch = 0; launch < inputs.launches(); ++launch) {
+      if (launch >= kFewestProbes && ms_since(begin) > kExtraLaunchMs) break;
+      timed("inputs", [&] {
+        inputs.fill(launch);
+        execution_->refresh_inputs();
+      });
+      run_poisoned();
+      timed("check", [&] { probes.add(launch, outputs_); });
+    }
+    record_["correctness"]["probes"] = probes_json(probes);
+    if (!probes.passed()) {
+      const auto failures = probes.failures();
+      return settle("failed", failures.front().kind, message_of(failures));
+    }
+    detected_.merge(probe_detectability(context_.problem, inputs.pattern(), execution_->precision()));
+    return true;
+  }
+
+  bool check_detectability() {
+    record_["correctness"]["detectability"] = detectability_json(detected_);
+    const std::vector<SmallFault> hidden = detected_.hidden();
+    if (hidden.empty()) return true;
+    return settle("mistrusted", "undetectable", hidden_text(detected_));
+  }
+
+  void measure() {
+    timed("measure", [this] {
+      Measurement measurement;
+      measurement.samples = sample_timed([this] { return execution_->timed_run(); }, kSampling);
+      measurement.timer = execution_->timer();
+      measurement.cache = execution_->cache_regime();
+      measurement.stages = execution_->stage_times();
+      measurement.device = context_.provider.device();
+      record_["performance"] =
+          performance_json(measurement, cost_of(context_.problem, context_.layout), context_.ceilings);
+    });
   }
 
   const DecodeCaseContext& context_;
@@ -164,8 +303,9 @@ class DecodeCaseRun {
   Arena output_arena_;
   DecodeOutputBuffers outputs_;
   std::unique_ptr<DecodeExecution> execution_;
+  double first_run_ms_ = 0;
+  Detectability detected_;
   Json record_ = {{"verdict", "failed"}, {"reason", nullptr}};
-  Json safety_;
   Json elapsed_ = Json::object();
 };
 
@@ -173,21 +313,33 @@ class DecodeCaseRun {
 
 ArenaNeed decode_arena_need(const DecodeProblem& problem, const DecodeLayout& layout) {
   const std::size_t oracle =
-      Arena::footprint(reference::DecodeOracle::bytes(problem.total_q(), problem.fields().heads));
+      Arena::footprint(reference::DecodeOracle::bytes(problem.total_q(), problem.fields().heads)) *
+      (1 + problem.fields().also.size());
   // The outputs live in the child's own arena but in the same memory.
   return {layout.input_bytes() + oracle, layout.resident_bytes() + oracle + layout.output_bytes()};
 }
 
 std::string prepare_decode(const DecodeProblem& problem, const DecodeLayout& layout, Arena& arena) {
-  auto begin = Clock::now();
   const SharedDecode shared = take_shared(problem, layout, arena);
-  fill_inputs(problem, layout, shared.inputs);
-  Json result{{"digest", digest(problem, layout, shared.inputs)}};
-  result["inputs_ms"] = ms_since(begin);
+  double inputs_ms = 0;
+  double reference_ms = 0;
+  const auto make = [&](const DecodeProblem& one, const reference::DecodeOracle& oracle) {
+    auto begin = Clock::now();
+    fill_inputs(one, layout, shared.inputs);
+    inputs_ms += ms_since(begin);
+    begin = Clock::now();
+    reference::decode(layout.bind(shared.inputs), oracle);
+    reference_ms += ms_since(begin);
+  };
+  // The first distribution last: its contents stay.
+  const std::vector<Distribution>& also = problem.fields().also;
+  for (std::size_t i = 0; i < also.size(); ++i) make(problem.with_distribution(also[i]), shared.oracles[i + 1]);
+  make(problem, shared.oracles.front());
 
-  begin = Clock::now();
-  reference::decode(layout.bind(shared.inputs), shared.oracle);
-  result["reference_ms"] = ms_since(begin);
+  const auto begin = Clock::now();
+  Json result{{"digest", digest(problem, layout, shared.inputs)}};
+  result["inputs_ms"] = inputs_ms + ms_since(begin);
+  result["reference_ms"] = reference_ms;
   return result.dump();
 }
 

@@ -101,6 +101,9 @@ class Run {
   }
 
   void run_problem(const PlannedProblem& plan, const DecodeProblem& problem) {
+    // Other contents than those that are measured are for checks alone.
+    const DecodeProblem as_run =
+        checks_fully(options_.mode) ? problem : problem.with_distribution(problem.fields().distribution);
     // Keyed by encoding: a problem's plain `fp8` is another problem on a target with the other encoding.
     std::map<DataType, Preparation> preparations;
     for (const Provider* provider : plan.providers) {
@@ -112,7 +115,7 @@ class Run {
       }
       progress_.begin(key);
       Json record = case_identity(plan, *provider, options_.mode);
-      const std::optional<Json> outcome = run_case(problem, *provider, preparations);
+      const std::optional<Json> outcome = run_case(as_run, *provider, preparations);
       if (!outcome) return;  // interrupted: the case was not run
       record.update(*outcome);
       keep(record, work_of(problem));
@@ -170,7 +173,11 @@ class Run {
   static void charge_preparation(Json& outcome, Preparation& ready) {
     if (std::exchange(ready.charged, true)) return;
     Json elapsed{{"inputs", ready.result.at("inputs_ms")}, {"reference", ready.result.at("reference_ms")}};
-    if (outcome.contains("elapsed_ms")) elapsed.update(outcome["elapsed_ms"]);
+    const Json of_case = outcome.value("elapsed_ms", Json::object());
+    for (const auto& [stage, ms] : of_case.items()) {
+      // The case's own inputs, those of its other distributions and probes, come on top.
+      elapsed[stage] = ms.get<double>() + elapsed.value(stage, 0.0);
+    }
     outcome["elapsed_ms"] = elapsed;
   }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -22,14 +23,16 @@ using ::testing::ThrowsMessage;
 
 constexpr auto kGuard = static_cast<std::int64_t>(Buffer::kGuardBytes);
 
-TEST(Arena, BuffersArePageAlignedApartAndGuarded) {
+TEST(Arena, BuffersEndAtAPageApartAndGuarded) {
   Arena arena = Arena::create(2 * Arena::footprint(100));
   const Buffer a = arena.take("a", 100);
   const Buffer b = arena.take("b", 100);
   for (const Buffer& buffer : {a, b}) {
     EXPECT_EQ(buffer.data().size(), 100U);
     EXPECT_EQ(buffer.whole.size(), 100U + 2 * Buffer::kGuardBytes);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data().data()) % 4096, 0U);
+    const auto begin = reinterpret_cast<std::uintptr_t>(buffer.data().data());
+    EXPECT_EQ(begin % Arena::kAlignment, 0U);
+    EXPECT_GT((begin + 99) % 4096, 4095 - Arena::kAlignment);
   }
   EXPECT_LE(a.whole.data() + a.whole.size(), b.whole.data());
 }
@@ -112,6 +115,52 @@ TEST(Arena, UntouchedMemoryCostsNothing) {
   struct stat status {};
   ASSERT_EQ(::fstat(arena.descriptor(), &status), 0);
   EXPECT_LE(status.st_blocks * 512, 64 << 10);
+}
+
+TEST(Arena, DiscardedChangesAreTheFilesContentsAgain) {
+  Arena arena = Arena::create(Arena::footprint(5000));
+  const Buffer ours = arena.take("a", 5000);
+  std::fill(ours.data().begin(), ours.data().end(), std::byte{1});
+  Arena mine = Arena::map(arena.descriptor(), Arena::Access::private_copy);
+  const Buffer copy = mine.take("a", 5000);
+  std::fill(copy.whole.begin(), copy.whole.end(), std::byte{2});
+  mine.discard_changes();
+  EXPECT_THAT(copy.data(), Each(std::byte{1}));
+  copy.data()[0] = std::byte{3};
+  EXPECT_EQ(ours.data()[0], std::byte{1});
+}
+
+class Guard : public ::testing::Test {
+ protected:
+  Arena arena_ = Arena::create(2 * Arena::footprint(4096 + 128));
+  Buffer first_ = arena_.take("first", 4096 + 128);
+  Buffer second_ = arena_.take("second", 4096 + 128);
+
+  // Reads the byte at `offset` from the begin of `buffer` while both are guarded.
+  void read(const Buffer& buffer, std::ptrdiff_t offset) const {
+    const std::array both = {&first_, &second_};
+    const GuardPages guard(both);
+    const volatile std::byte* const data = buffer.data().data();
+    [[maybe_unused]] const std::byte byte = data[offset];
+  }
+};
+
+TEST_F(Guard, LetsTheDataBeReadAndWritten) {
+  const std::array both = {&first_, &second_};
+  {
+    const GuardPages guard(both);
+    std::fill(first_.data().begin(), first_.data().end(), std::byte{5});
+  }
+  EXPECT_THAT(first_.data(), Each(std::byte{5}));
+  arm_canary(first_);
+  EXPECT_FALSE(check_canary(first_).damaged);
+}
+
+TEST_F(Guard, StopsReadsBeyondTheDataAndNamesThem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(read(first_, 4096 + 128), "out of bounds: `first` accessed 0 bytes past its end");
+  EXPECT_DEATH(read(second_, 4096 + 128 + 4095), "`second` accessed 4095 bytes past its end");
+  EXPECT_DEATH(read(second_, -5000), "`second` accessed 5000 bytes before its begin");
 }
 
 class Canary : public ::testing::Test {

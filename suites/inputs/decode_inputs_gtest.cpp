@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -329,6 +330,26 @@ TEST(DecodeInputs, BatchWithoutAnyTokenIsLegal) {
   const MadeInputs made(Fields{.q_lens = {0}, .kv_lens = {0}, .batch = 3});
   EXPECT_EQ(made.views().batch.qo_indptr[3], 0);
   EXPECT_EQ(made.views().batch.kv_indptr[3], 0);
+}
+
+// A kernel that masks a tail by multiplying with zero, or drops NaN in a maximum, shows with other values there.
+TEST(FillInputs, TailsCanHoldLargeAndTinyValues) {
+  for (const auto& [type, large, tiny] :
+       {std::tuple(ElementType::bf16, 1e30, 0x1p-133), std::tuple(ElementType::e4m3fn, 448.0, 0x1p-9),
+        std::tuple(ElementType::e4m3fnuz, 240.0, 0x1p-10)}) {
+    const MadeInputs made(with_types({.kv_lens = {65}, .page_size = 64}, ElementType::bf16, type));
+    const DecodeInputs in = made.views();
+    const std::int64_t tail = in.batch.kv_indices[1] * in.kv.page_stride + in.kv.token_stride;
+    const auto value = [&] {
+      const auto* const data = static_cast<const std::byte*>(in.kv.data) + tail * size_in_bytes(in.kv.dtype);
+      return static_cast<double>(to_float(data, in.kv.dtype));
+    };
+    EXPECT_TRUE(std::isnan(value()));
+    fill_inputs(made.problem, made.layout, made.buffers, harness::Unreadable::large);
+    EXPECT_NEAR(value() / large, 1, 0x1p-8);
+    fill_inputs(made.problem, made.layout, made.buffers, harness::Unreadable::tiny);
+    EXPECT_EQ(value(), tiny);
+  }
 }
 
 TEST(PoisonOutputs, FillsEverythingWithSignallingNan) {

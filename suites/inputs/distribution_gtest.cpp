@@ -213,6 +213,98 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Needles,
                          ::testing::Values(NeedleCase{1, 1, 1}, NeedleCase{4, 16, 4}, NeedleCase{64, 1, 1},
                                            NeedleCase{300, 128, 8}, NeedleCase{2000, 16, 2}, NeedleCase{8192, 1, 1}));
 
+Fields contents(Distribution distribution, std::int64_t kv_len = 2000) {
+  return {.heads = 4, .q_lens = {2}, .kv_lens = {kv_len}, .batch = 1, .distribution = distribution, .seed = 5};
+}
+
+// Logits of one row against all tokens.
+std::vector<double> logits_of(const MadeInputs& made, std::int64_t row, int head) {
+  const auto query = made.q_values(row, head);
+  std::vector<double> logits;
+  for (std::int64_t k = 0; k < made.problem.kv_len(0); ++k) {
+    logits.push_back(made.problem.fields().sm_scale * dot(query, made.kv_values(0, k)));
+  }
+  return logits;
+}
+
+std::vector<double> softmax(std::vector<double> logits) {
+  const double maximum = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (double& x : logits) sum += x = std::exp(x - maximum);
+  for (double& x : logits) x /= sum;
+  return logits;
+}
+
+TEST(Contents, UniformWeighsAllTokensAlike) {
+  const MadeInputs made(contents(Distribution::uniform));
+  const auto p = softmax(logits_of(made, 0, 3));
+  EXPECT_LT(*std::max_element(p.begin(), p.end()), 1.1 / 2000);
+  EXPECT_GT(*std::min_element(p.begin(), p.end()), 0.9 / 2000);
+  EXPECT_NEAR(moments_of(logits_of(made, 1, 0)).variance, 1e-4, 4e-5) << "q's own norm varies by 6 %";
+}
+
+// Student's t with 3 degrees of freedom has no fourth moment: over a table of quantiles it is large, and the
+// variance 1.
+TEST(Contents, HeavyHasTailsAndUnitVariance) {
+  const MadeInputs made(contents(Distribution::heavy));
+  std::vector<double> values;
+  for (std::int64_t k = 0; k < 2000; ++k) {
+    const auto row = made.kv_values(0, k);
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  const Moments moments = moments_of(values);
+  EXPECT_NEAR(moments.variance, 1, 0.05);
+  double fourth = 0;
+  for (const double x : values) fourth += x * x * x * x;
+  EXPECT_GT(fourth / static_cast<double>(values.size()), 10 * moments.variance) << "3 for a normal distribution";
+  EXPECT_NEAR(moments_of(logits_of(made, 0, 0)).variance, 1, 0.3);
+}
+
+TEST(Contents, OutlierChannelsAreSixteenTimesAsLarge) {
+  const MadeInputs made(contents(Distribution::outlier));
+  std::vector<double> squares(kHeadDim);
+  for (std::int64_t k = 0; k < 2000; ++k) {
+    const auto row = made.kv_values(0, k);
+    for (std::size_t d = 0; d < row.size(); ++d) squares[d] += row[d] * row[d] / 2000;
+  }
+  const auto is_outlier = [](double square) { return square > 1; };
+  EXPECT_EQ(std::count_if(squares.begin(), squares.begin() + kLatentDim, is_outlier), 8);
+  EXPECT_EQ(std::count_if(squares.begin() + kLatentDim, squares.end(), is_outlier), 0) << "the rope part has none";
+  const double low = *std::min_element(squares.begin(), squares.end());
+  const double high = *std::max_element(squares.begin(), squares.end());
+  EXPECT_NEAR(std::sqrt(high / low), 16, 3);
+  EXPECT_NEAR(moments_of(logits_of(made, 0, 0)).variance, 1, 0.5) << "eight channels carry most of it";
+}
+
+TEST(Contents, TheSinkHasMostOfTheMassAndSmallValues) {
+  const MadeInputs made(contents(Distribution::sink));
+  double mass = 0;
+  for (int head = 0; head < 4; ++head) mass += softmax(logits_of(made, 0, head)).front() / 4;
+  EXPECT_GT(mass, 0.6);
+  EXPECT_LT(mass, 0.99);
+  const auto sink = made.kv_values(0, 0);
+  EXPECT_LT(dot(sink, sink) / kHeadDim, 0.3);
+}
+
+TEST(Contents, TheRampMovesTheMaximumToTheEnd) {
+  const MadeInputs made(contents(Distribution::ramp));
+  const auto p = softmax(logits_of(made, 0, 0));
+  EXPECT_GT(std::accumulate(p.begin() + 1500, p.end(), 0.0), 0.7);
+  EXPECT_LT(std::accumulate(p.begin(), p.begin() + 500, 0.0), 0.02);
+}
+
+TEST(Contents, SaturatingReachesTheLargestValueOften) {
+  Fields fields = contents(Distribution::saturating, 200);
+  fields.q_type = fields.kv_type = ElementType::e4m3fn;
+  fields.q_scale = fields.kv_scale = kDefaultFp8Scale;
+  const MadeInputs made(fields);
+  int largest = 0;
+  for (std::int64_t k = 0; k < 200; ++k) {
+    for (const double x : made.kv_values(0, k)) largest += std::abs(x) > 447 * kDefaultFp8Scale ? 1 : 0;
+  }
+  EXPECT_NEAR(largest / (200.0 * kHeadDim), 0.2, 0.05);
+}
+
 // Saturation would turn different needles into equal ones.
 TEST(NeedleAmplitude, DoesNotSaturateFp8) {
   EXPECT_LT(4.4 + needle_amplitude(1'000'000), 240 * kDefaultFp8Scale);

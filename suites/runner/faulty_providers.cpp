@@ -1,11 +1,15 @@
 #include "suites/runner/faulty_providers.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "reference/decode.hpp"
 
@@ -51,7 +55,7 @@ class FaultyExecution final : public DecodeExecution {
 
  private:
   DecodeCase case_;
-  const Fault& fault_;
+  Fault fault_;
   int launches_ = 0;
 };
 
@@ -98,6 +102,19 @@ ProviderList faulty_providers() {
   add("writes-past-inputs", [](const DecodeCase& c, int) { c.inputs.kv.whole.back() ^= std::byte{1}; });
   add("unrepeatable", [](const DecodeCase& c, int launch) {
     if (launch % 2 == 1) c.outputs.out.as<std::uint16_t>()[7] ^= 1U;
+  });
+  add("keeps-first-answer", [kept = std::vector<std::byte>()](const DecodeCase& c, int launch) mutable {
+    const std::span<std::byte> out = c.outputs.out.data();
+    if (launch == 0) kept.assign(out.begin(), out.end());
+    std::copy(kept.begin(), kept.end(), out.begin());
+  });
+  add("reads-past-inputs", [](const DecodeCase& c, int) {
+    const std::span<std::byte> kv = c.inputs.kv.data();
+    static_cast<void>(*const_cast<const volatile std::byte*>(kv.data() + kv.size() + Arena::kAlignment));
+  });
+  add("adds-to-output", [](const DecodeCase& c, int launch) {
+    // What an atomic add onto outputs nobody cleared gives, where the first launch met cleared ones.
+    if (launch == 1) c.outputs.out.as<std::uint16_t>()[7] = 0x714a;
   });
   add("unwritten", [](const DecodeCase& c, int) { poison_outputs(c.outputs); });
   add("throws", [](const DecodeCase&, int) { throw std::runtime_error("kernel launch failed\nwith a second line"); });

@@ -5,7 +5,8 @@
 
 namespace mla::harness {
 
-/// good, wrong-value, nan, out-of-bounds, writes-inputs, writes-past-inputs, unrepeatable, unwritten, throws, aborts,
+/// good, wrong-value, nan, out-of-bounds, writes-inputs, writes-past-inputs, unrepeatable,
+/// keeps-first-answer, reads-past-inputs, adds-to-output, unwritten, throws, aborts,
 /// segfaults, exits, hangs.
 [[nodiscard]] ProviderList faulty_providers();
 

@@ -47,6 +47,13 @@ std::string reason_of(const json& report, const std::string& provider) {
   return "(no such case)";
 }
 
+std::string message_of(const json& report, const std::string& provider) {
+  for (const json& item : report.at("cases")) {
+    if (item.at("provider") == provider) return item.at("reason").at("message").get<std::string>();
+  }
+  return "(no such case)";
+}
+
 const std::string kProblem = "decode:h=3,q=2,b=2,kv=70,page=16";
 
 TEST(Run, EveryKindOfFaultCostsItsOwnCaseOnly) {
@@ -56,18 +63,49 @@ TEST(Run, EveryKindOfFaultCostsItsOwnCaseOnly) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   const json report = read_json(out);
   const std::map<std::string, std::string> expected = {
-      {"good", "passed"},          {"wrong-value", "failed"},   {"nan", "failed"},
-      {"out-of-bounds", "failed"}, {"unwritten", "failed"},     {"unrepeatable", "failed"},
-      {"throws", "failed"},        {"writes-inputs", "failed"}, {"writes-past-inputs", "failed"},
-      {"aborts", "crashed"},       {"segfaults", "crashed"},    {"exits", "crashed"},
-      {"hangs", "timeout"}};
+      {"good", "passed"},          {"wrong-value", "failed"},        {"nan", "failed"},
+      {"out-of-bounds", "failed"}, {"unwritten", "failed"},          {"unrepeatable", "failed"},
+      {"throws", "failed"},        {"writes-inputs", "failed"},      {"writes-past-inputs", "failed"},
+      {"aborts", "crashed"},       {"segfaults", "crashed"},         {"exits", "crashed"},
+      {"hangs", "timeout"},        {"keeps-first-answer", "failed"}, {"reads-past-inputs", "crashed"},
+      {"adds-to-output", "failed"}};
   EXPECT_EQ(verdicts_of(report), expected);
   EXPECT_EQ(reason_of(report, "writes-inputs"), "inputs_changed");
   EXPECT_EQ(reason_of(report, "writes-past-inputs"), "inputs_changed");
   EXPECT_EQ(reason_of(report, "unrepeatable"), "not_repeatable");
   EXPECT_EQ(reason_of(report, "throws"), "exception");
-  EXPECT_EQ(report.at("summary").at("failed"), 8);
+  EXPECT_EQ(reason_of(report, "adds-to-output"), "not_repeatable");
+  EXPECT_EQ(reason_of(report, "reads-past-inputs"), "signal");
+  EXPECT_THAT(message_of(report, "reads-past-inputs"), HasSubstr("`kv` accessed 64 bytes past its end"));
+  EXPECT_THAT(message_of(report, "keeps-first-answer"), HasSubstr("on sharp contents: "));
+  EXPECT_EQ(report.at("summary").at("failed"), 10);
   EXPECT_EQ(report.at("run").at("status"), "complete");
+}
+
+TEST(Run, ACaseSaysWhatItCouldHaveShown) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("report.json");
+  ASSERT_EQ(harness({"run", kProblem, "--provider", "good", "--out", out, "--mode", "C"}).exit_code, 0);
+  const json correctness = read_json(out).at("cases").at(0).at("correctness");
+  EXPECT_EQ(correctness.at("distributions").at("sharp").at("tiers").at("stat").at("verdict"), "passed");
+  EXPECT_THAT(correctness.at("probes"), ::testing::SizeIs(6));
+  for (const json& probe : correctness.at("probes")) EXPECT_EQ(probe.at("verdict"), "passed") << probe;
+  for (const char* fault : {"dropped_token", "scale_1_percent", "mask_shift"}) {
+    EXPECT_GT(correctness.at("detectability").at(fault).at("probes"), 3) << fault;
+  }
+}
+
+// Equal weights tell nothing of the softmax scale, and with these fp8 scales q cannot hold a probe's logits either.
+TEST(Run, ACaseThatCouldNotHaveShownAFaultIsMistrusted) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("report.json");
+  const CommandResult result = harness({"run", "decode:h=1,kv=64,dtype=fp8,dist=uniform,qs=1e-06,ks=1e-06",
+                                        "--provider", "good", "--out", out, "--mode", "C"});
+  EXPECT_EQ(result.exit_code, 2);
+  const json item = read_json(out).at("cases").at(0);
+  EXPECT_EQ(item.at("verdict"), "mistrusted");
+  EXPECT_EQ(item.at("reason").at("kind"), "undetectable");
+  EXPECT_THAT(item.at("reason").at("message"), HasSubstr("a softmax scale 1 % off would not show"));
 }
 
 TEST(Run, AFailureIsPrintedWithTheCommandThatRepeatsIt) {

@@ -18,6 +18,7 @@ class DeviceExecution : public DecodeExecution {
  public:
   void run() final;
   void fetch() final;
+  void refresh_inputs() final { upload_inputs(); }
   [[nodiscard]] double timed_run() final;
   [[nodiscard]] std::string timer() const final { return "hip_event"; }
   [[nodiscard]] std::string cache_regime() const final;

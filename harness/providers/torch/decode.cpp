@@ -72,6 +72,9 @@ class Mirror {
   void fetch() const {
     if (copy_.defined()) host_bytes().copy_(copy_);
   }
+  void refresh() const {
+    if (copy_.defined()) copy_.copy_(host_bytes());
+  }
 
  private:
   [[nodiscard]] Tensor host_bytes() const {
@@ -107,6 +110,10 @@ class TorchDecode final : public DecodeExecution {
   void fetch() override {
     out_.fetch();
     lse_.fetch();
+  }
+
+  void refresh_inputs() override {
+    for (const Mirror* mirror : {&q_, &kv_, &pages_}) mirror->refresh();
   }
 
   [[nodiscard]] KernelInfo kernel() const override {

@@ -1,0 +1,210 @@
+#include "harness/checks/probes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "harness/checks/failure_text.hpp"
+#include "harness/checks/probe_answer.hpp"
+#include "harness/checks/uniform_reading.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+using checks::ProbeAnswer;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Rows that must hold the same.
+struct AnswerKey {
+  std::int64_t kv_len;
+  std::int64_t visible;
+  ProbeRow row;
+  auto operator<=>(const AnswerKey&) const = default;
+};
+
+struct RowJob {
+  int request;
+  int row;             // of the request
+  std::int64_t token;  // of the tensors
+  int head;
+  ProbeRow probe;
+  const ProbeAnswer* answer;  // null where the row sees nothing
+  std::int64_t visible;
+};
+
+struct ElementFault {
+  std::optional<int> dim;
+  double got = 0;
+  double want = 0;
+  double ratio = 0;
+};
+
+using RowFaults = std::array<ElementFault, kProbes>;  // the worst element of each probe that the row is part of
+
+double ratio_of(double got, double want, double bound) {
+  if (got == want) return 0;
+  const double error = std::abs(got - want);
+  return std::isfinite(error) ? error / bound : kInfinity;
+}
+
+ProbeId probe_of(ProbeKind kind, int dim) {
+  switch (kind) {
+    case ProbeKind::uniform:
+      if (dim < ProbePattern::kBuckets) return ProbeId::buckets;
+      return dim == ProbePattern::kOneDim ? ProbeId::one : ProbeId::code;
+    case ProbeKind::falling: return ProbeId::falling;
+    case ProbeKind::needle: return ProbeId::needle;
+    case ProbeKind::rising: return ProbeId::rising;
+  }
+  return ProbeId::buckets;
+}
+
+void keep_worse(RowFaults& faults, ProbeId probe, const ElementFault& fault) {
+  ElementFault& worst = faults[static_cast<std::size_t>(probe)];
+  if (fault.ratio > worst.ratio) worst = fault;
+}
+
+RowFaults compare(const RowJob& job, const Bfloat16* out, float lse) {
+  RowFaults faults{};
+  const ProbeAnswer* answer = job.answer;
+  for (int dim = 0; dim < kValueDim; ++dim) {
+    const auto d = static_cast<std::size_t>(dim);
+    const double want = answer != nullptr ? answer->out[d] : 0;
+    const auto got = static_cast<double>(out[dim].to_float());
+    const double ratio = ratio_of(got, want, answer != nullptr ? answer->bound[d] : 0);
+    keep_worse(faults, probe_of(job.probe.kind, dim), {dim, got, want, ratio});
+  }
+  const double want = answer != nullptr ? answer->lse : -kInfinity;
+  const double ratio = ratio_of(static_cast<double>(lse), want, answer != nullptr ? answer->lse_bound : 0);
+  keep_worse(faults, probe_of(job.probe.kind, 0), {std::nullopt, static_cast<double>(lse), want, ratio});
+  return faults;
+}
+
+std::string finding_of(const RowJob& job, const Bfloat16* out, float lse, double kv_scale) {
+  if (job.probe.kind == ProbeKind::needle) {
+    const bool seen = job.probe.needle < job.visible;
+    return fmt::format("the token with all the mass is {} and must {}be seen", job.probe.needle, seen ? "" : "not ");
+  }
+  if (job.probe.kind != ProbeKind::uniform || job.answer == nullptr) return {};
+  std::array<double, kValueDim> values{};
+  for (int dim = 0; dim < kValueDim; ++dim) {
+    values[static_cast<std::size_t>(dim)] = static_cast<double>(out[dim].to_float()) / kv_scale;
+  }
+  return checks::read_uniform_row(values, static_cast<double>(lse), job.visible);
+}
+
+}  // namespace
+
+std::string_view name_of(ProbeId probe) {
+  constexpr std::array<std::string_view, kProbes> names = {"E1", "E2", "E3", "E4", "E5", "E6"};
+  return names[static_cast<std::size_t>(probe)];
+}
+
+ProbeCheck::ProbeCheck(const DecodeProblem& problem, const DecodeLayout& layout, const ProbeInputs& inputs,
+                       const Precision& precision)
+    : problem_(problem), layout_(layout), inputs_(inputs), precision_(precision) {
+  for (int probe = 0; probe < kProbes; ++probe)
+    results_[static_cast<std::size_t>(probe)].probe = static_cast<ProbeId>(probe);
+}
+
+void ProbeCheck::add(int launch, const DecodeOutputBuffers& buffers) {
+  const double kv_scale = static_cast<double>(static_cast<float>(problem_.fields().kv_scale));
+  const DecodeOutputs outputs = layout_.bind(buffers);
+  std::map<AnswerKey, ProbeAnswer> answers;
+  std::vector<RowJob> jobs;
+  std::int64_t token = 0;
+  for (int request = 0; request < problem_.batch(); ++request) {
+    for (int row = 0; row < problem_.q_len(request); ++row, ++token) {
+      const std::int64_t visible = problem_.visible_tokens(request, row);
+      for (int head = 0; head < problem_.fields().heads; ++head) {
+        const ProbeRow probe = inputs_.row(launch, request, row, head);
+        const ProbeAnswer* answer = nullptr;
+        // The map's nodes stay where they are.
+        if (visible > 0) answer = &answers[{problem_.kv_len(request), visible, probe}];
+        jobs.push_back({request, row, token, head, probe, answer, visible});
+      }
+    }
+  }
+  std::vector<std::pair<const AnswerKey*, ProbeAnswer*>> wanted;
+  for (auto& [key, answer] : answers) wanted.emplace_back(&key, &answer);
+#pragma omp parallel for schedule(dynamic, 1)
+  for (const auto& [key, answer] : wanted) {
+    *answer = checks::probe_answer(inputs_.pattern(), key->row, key->visible, key->kv_len, kv_scale, precision_);
+  }
+
+  const auto out_of = [&](const RowJob& job) {
+    return static_cast<const Bfloat16*>(outputs.out.data) + job.token * outputs.out.token_stride +
+           job.head * outputs.out.head_stride;
+  };
+  const auto lse_of = [&](const RowJob& job) {
+    return outputs.lse.data[job.token * outputs.lse.token_stride + job.head * outputs.lse.head_stride];
+  };
+  std::vector<RowFaults> found(jobs.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < jobs.size(); ++i) found[i] = compare(jobs[i], out_of(jobs[i]), lse_of(jobs[i]));
+
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const RowJob& job = jobs[i];
+    for (std::size_t probe = 0; probe < found[i].size(); ++probe) {
+      // A uniform row is part of three probes, each other of one.
+      const bool part_of =
+          job.probe.kind == ProbeKind::uniform ? probe < 3 : probe_of(job.probe.kind, 0) == static_cast<ProbeId>(probe);
+      if (!part_of) continue;
+      const ElementFault& worst = found[i][probe];
+      ProbeResult& result = results_[probe];
+      Tally& tally = tallies_[probe];
+      ++tally.rows;
+      result.max_ratio = std::max(result.max_ratio, worst.ratio);
+      if (result.verdict == TierVerdict::skipped) result.verdict = TierVerdict::passed;
+      if (worst.ratio <= 1) continue;
+      result.verdict = TierVerdict::failed;
+      ++tally.wrong;
+      if (tally.worst && tally.worst->ratio >= worst.ratio) continue;
+      tally.worst = ProbeFault{static_cast<ProbeId>(probe),
+                               job.request,
+                               job.token,
+                               job.head,
+                               worst.dim,
+                               worst.got,
+                               worst.want,
+                               worst.ratio,
+                               finding_of(job, out_of(job), lse_of(job), kv_scale)};
+    }
+  }
+}
+
+bool ProbeCheck::passed() const {
+  return std::none_of(tallies_.begin(), tallies_.end(), [](const Tally& tally) { return tally.wrong > 0; });
+}
+
+std::vector<ProbeFault> ProbeCheck::faults() const {
+  std::vector<ProbeFault> faults;
+  for (const Tally& tally : tallies_) {
+    if (tally.worst) faults.push_back(*tally.worst);
+  }
+  return faults;
+}
+
+std::vector<CheckFailure> ProbeCheck::failures() const {
+  std::vector<CheckFailure> failures;
+  for (const Tally& tally : tallies_) {
+    if (!tally.worst) continue;
+    const ProbeFault& fault = *tally.worst;
+    const std::string where = fmt::format("request {}, token {}, head {}", fault.request, fault.token, fault.head) +
+                              (fault.dim ? fmt::format(", dim {}", *fault.dim) : "");
+    failures.push_back(
+        {fmt::format("probe_{}", name_of(fault.probe)),
+         fmt::format("probe {}: {}{} of {} is {:.6g}, {:.6g} is exact; {} of {} rows affected", name_of(fault.probe),
+                     fault.finding.empty() ? "" : fault.finding + ": ", fault.dim ? "`out`" : "`lse`", where, fault.got,
+                     fault.want, tally.wrong, tally.rows)});
+  }
+  return failures;
+}
+
+}  // namespace mla::harness
