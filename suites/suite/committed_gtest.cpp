@@ -52,8 +52,8 @@ std::string validate(const nlohmann::json& document) {
   return lines;
 }
 
-TEST(Committed, AllSixExist) {
-  EXPECT_THAT(suite_names(), IsSupersetOf({"smoke", "models", "edge", "nightly", "trace", "peers"}));
+TEST(Committed, AllExist) {
+  EXPECT_THAT(suite_names(), IsSupersetOf({"smoke", "models", "edge", "nightly", "trace", "peers", "calibration"}));
 }
 
 class CommittedSuite : public testing::TestWithParam<std::string> {};
@@ -78,9 +78,28 @@ TEST_P(CommittedSuite, HasUniqueWordsAndNamesAndParsesThem) {
   }
 }
 
+// One kind of contents shows what another hides.
+TEST_P(CommittedSuite, ChecksEveryCaseOnTwoDistributions) {
+  for (const SuiteCase& one : load_suite(find_suite(GetParam())).cases) {
+    EXPECT_FALSE(decode(one.problem).fields().also.empty()) << one.problem.word();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CommittedSuite, testing::ValuesIn(suite_names()), [](const auto& one) {
   return std::regex_replace(one.param, std::regex("[^A-Za-z0-9]"), "_");
 });
+
+TEST(Committed, SmokeAndEdgeHoldEveryDistribution) {
+  for (const char* suite : {"smoke", "edge"}) {
+    std::set<Distribution> seen;
+    for (const SuiteCase& one : load_suite(find_suite(suite)).cases) {
+      const DecodeProblem::Fields& fields = decode(one.problem).fields();
+      seen.insert(fields.distribution);
+      seen.insert(fields.also.begin(), fields.also.end());
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(kDistributions)) << suite;
+  }
+}
 
 TEST(Schema, RefusesWhatTheLoaderRefuses) {
   const nlohmann::json good = read_strict_json(find_suite("smoke"));
