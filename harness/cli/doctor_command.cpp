@@ -42,6 +42,7 @@ void add_doctor(CLI::App& app, CommandContext& context) {
     for (const auto& provider : context.providers) {
       fmt::print("provider       {:<8} {}\n", provider->name(), provider->description());
     }
+    if (const std::string device = gpu_device(); !device.empty()) fmt::print("hip device     {}\n", device);
     for (const AbsentProvider& absent : absent_providers())
       fmt::print("provider off   {:<8} {}\n", absent.name, absent.reason);
     const std::string_view charts = reports::dashboard_charts();

@@ -35,6 +35,10 @@ std::vector<AbsentProvider> absent_providers() {
   return absent;
 }
 
+std::string gpu_device() {
+  return hip_device();
+}
+
 std::function<double(double)> bf16_matmul_probe() {
   if (!torch_absence().empty()) return {};
   return torch_bf16_matmul_gflops;

@@ -22,6 +22,10 @@ struct AbsentProvider {
 /// Those that could have been, and why they are not.
 [[nodiscard]] std::vector<AbsentProvider> absent_providers();
 
+/// What the runtime of this build's GPU target says of its device; empty without such a target. Starts the runtime: not
+/// for a process that runs cases.
+[[nodiscard]] std::string gpu_device();
+
 /// Measures the bf16 matrix multiplication rate of the CPU in GFLOP/s within about the seconds given; 0 where nothing
 /// in this build can. Empty where no provider brings such a product.
 [[nodiscard]] std::function<double(double)> bf16_matmul_probe();

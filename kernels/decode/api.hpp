@@ -5,12 +5,15 @@
 #include "kernels/merge/merge_kernel.hpp"
 #include "kernels/plan/plan_kernel.hpp"
 #include "kernels/runtime/launch.hpp"
+#include "kernels/runtime/runtime.hpp"
 #include "mla/api.hpp"
 #include "mla/validate.hpp"
 
 namespace mla {
 
-template <class Arch>
+/// `Runtime` tells the GPU's functions from those of the same target executed on the CPU, which one program may hold
+/// too.
+template <class Arch, class Runtime = runtime::Here>
 class Api {
  public:
   static Precision precision(DataType q, DataType kv) {

@@ -111,8 +111,8 @@ inline hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
 inline hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, std::size_t* count) {
   return cudaGraphGetNodes(graph, nodes, count);
 }
-inline hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph) {
-  return cudaGraphInstantiate(executable, graph, 0);
+inline hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t graph, unsigned long long flags) {
+  return cudaGraphInstantiate(executable, graph, flags);
 }
 inline hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
   return cudaGraphLaunch(executable, stream);

@@ -445,7 +445,7 @@ double median_us(const Bench& bench, int sets, bool plan_inside) {
     bench.decode(i % sets, stream);
   }
   check(hipStreamEndCapture(stream, &graph), "end capture");
-  check(hipGraphInstantiate(&executable, graph), "instantiate");
+  check(hipGraphInstantiateWithFlags(&executable, graph, 0), "instantiate");
   hipEvent_t start;
   hipEvent_t stop;
   check(hipEventCreate(&start), "event");

@@ -9,7 +9,11 @@ std::vector<Ceiling> hip_ceilings() {
 }
 
 std::string_view hip_absence() {
-  return "no GPU target in this build (presets: cuda)";
+  return "no GPU target in this build (presets: cuda, rocm)";
+}
+
+std::string hip_device() {
+  return "";
 }
 
 }  // namespace mla::harness

@@ -69,7 +69,7 @@ class Graph {
     check(hipStreamBeginCapture(stream.get(), hipStreamCaptureModeThreadLocal), "hipStreamBeginCapture");
     enqueue();
     check(hipStreamEndCapture(stream.get(), &graph_), "hipStreamEndCapture");
-    check(hipGraphInstantiate(&executable_, graph_), "hipGraphInstantiate");
+    check(hipGraphInstantiateWithFlags(&executable_, graph_, 0), "hipGraphInstantiateWithFlags");
   }
   ~Graph() {
     (void)hipGraphExecDestroy(executable_);

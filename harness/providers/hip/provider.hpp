@@ -1,6 +1,7 @@
 // The product's kernels on a GPU, behind the provider interface.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +21,9 @@ void add_hip_providers(ProviderList& providers);
 
 /// Why add_hip_providers adds nothing; empty where it adds.
 [[nodiscard]] std::string_view hip_absence();
+
+/// What the runtime says: the device's name and architecture, or its error ("hipErrorNoDevice: ..."). Empty where the
+/// build has no GPU target. Starts the runtime: not for a process that forks to run cases.
+[[nodiscard]] std::string hip_device();
 
 }  // namespace mla::harness

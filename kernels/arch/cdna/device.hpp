@@ -44,6 +44,7 @@ using Global = __attribute__((address_space(1))) T;
 template <class T>
 using Constant = __attribute__((address_space(4))) T;
 using Shared = __attribute__((address_space(3))) std::byte;
+using Float4 = float __attribute__((ext_vector_type(4)));
 
 template <int kWords>
 struct Words {
@@ -120,6 +121,10 @@ MLA_DEVICE std::uint32_t shared_address(const std::byte* pointer) {
 // In assembly: of a copy that it knows of, the compiler assumes that any later read of shared memory needs it, and
 // waits for the newest copy where only the oldest is needed. Nothing that the compiler makes of this code keeps a value
 // in m0.
+//
+// m0 holds the destination, in bytes from the start of the workgroup's shared memory: bits 17:2 of it, which reach all
+// of gfx950's 160 KB (CDNA3 and CDNA4 ISA, section 10.3: LDSoffset(M0[17:2] * 4); the 16 bits of table 54 are these).
+// Lanes write side by side from there on, 4 or 16 bytes each.
 template <int kBytes>
 MLA_DEVICE void copy_to_shared(std::byte* destination, const std::byte* source) {
   static_assert(kBytes == 4 || kBytes == 16);
@@ -163,6 +168,18 @@ MLA_DEVICE std::uint32_t shuffle_xor(std::uint32_t value, int mask) {
 template <std::uint32_t kSelector>
 MLA_DEVICE std::uint32_t permute_bytes(std::uint32_t high, std::uint32_t low) {
   return __builtin_amdgcn_perm(high, low, kSelector);
+}
+
+/// Two values rounded to nearest even, the first in the low half. Each target has its own.
+MLA_DEVICE std::uint32_t bf16_pair(float first, float second);
+
+/// e4m3fn on gfx950, e4m3fnuz on gfx942.
+template <class Encoding>
+MLA_DEVICE void mfma_16x16x32_fp8(float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[2]) {
+  const auto sum = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b),
+                                                              detail::Float4{d[0], d[1], d[2], d[3]}, 0, 0, 0);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) d[i] = sum[i];
 }
 
 MLA_DEVICE float exp2(float x) {

@@ -8,7 +8,6 @@
 namespace mla::cdna {
 
 namespace detail {
-using Float4 = float __attribute__((ext_vector_type(4)));
 using Short4 = short __attribute__((ext_vector_type(4)));
 }  // namespace detail
 
@@ -16,14 +15,6 @@ MLA_DEVICE void mfma_16x16x16_bf16(float (&d)[4], const std::uint32_t (&a)[2], c
   const auto sum = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_bit_cast(detail::Short4, a),
                                                              __builtin_bit_cast(detail::Short4, b),
                                                              detail::Float4{d[0], d[1], d[2], d[3]}, 0, 0, 0);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) d[i] = sum[i];
-}
-
-template <class Encoding>
-MLA_DEVICE void mfma_16x16x32_fp8(float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[2]) {
-  const auto sum = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b),
-                                                              detail::Float4{d[0], d[1], d[2], d[3]}, 0, 0, 0);
 #pragma unroll
   for (int i = 0; i < 4; ++i) d[i] = sum[i];
 }

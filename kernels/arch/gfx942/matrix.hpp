@@ -1,16 +1,15 @@
 // Fragments of v_mfma_f32_16x16x16_bf16 and v_mfma_f32_16x16x32_fp8 on gfx942.
 //
-// As on gfx950 the products are computed transposed, so that a lane holds consecutive tokens, or dims, of one row of
-// the result. There is no transposed read: a lane reads four neighbouring dims of four tokens and exchanges rows and
-// columns in its registers; the four columns go to four products, whose results are then 16 neighbouring dims.
+// There is no transposed read: a lane reads four neighbouring dims of four tokens of V and exchanges rows and columns
+// in its registers; the four columns go to four products, whose results are then 16 neighbouring dims of a row.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/arch/cdna/matrix_base.hpp"
 #include "kernels/arch/cdna/tile_layout.hpp"
 #include "kernels/arch/gfx942/instructions.hpp"
-#include "kernels/decode/vector.hpp"
 #include "mla/dtype.hpp"
 #include "mla/shape.hpp"
 
@@ -18,63 +17,17 @@ namespace mla::gfx942 {
 
 namespace detail {
 
-template <int kWords>
-MLA_DEVICE void read(std::uint32_t (&words)[kWords], const std::byte* address) {
-  const auto vector = *reinterpret_cast<const Vector<std::uint32_t, kWords>*>(address);
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = vector.v[i];
-}
-
-/// What all operand types share. A lane's place in a 16x16 product: column or row `lane % 16`, quarter `lane / 16`.
-struct MatrixBase {
-  static constexpr int kScoreColumns = 16;
-  static constexpr int kScoreVectors = 1;
-  static constexpr int kScoreWidth = 4;
-  static constexpr int kValueDepth = 16;
+struct MatrixBase : cdna::MatrixBase<4> {
   static constexpr int kOutputColumns = 64;
-  static constexpr int kOutputVectors = 1;
   static constexpr int kOutputWidth = 16;
-  static constexpr bool kScalesQuery = false;
-  static constexpr DataType kProbabilityType = DataType::bf16;
-  static constexpr int kProbabilityExponent = 0;
 
-  using Probability = std::uint16_t;
-  struct Scores {
-    float v[4] = {};
-  };
-  struct Probabilities {
-    std::uint32_t v[2];
-  };
   /// [dim % 4]: of dims 4 i + dim % 4.
   struct Output {
     float v[4][4] = {};
   };
 
-  static MLA_DEVICE int line() { return cdna::lane() % 16; }
-  static MLA_DEVICE int quarter() { return cdna::lane() / 16; }
-
-  static MLA_DEVICE int score_row(int lane, int /*vector*/) { return lane % 16; }
-  static MLA_DEVICE int score_column(int lane, int /*vector*/) { return lane / 16 * 4; }
-  static MLA_DEVICE float score(const Scores& scores, int /*vector*/, int element) { return scores.v[element]; }
-  static MLA_DEVICE int output_row(int lane, int /*vector*/) { return lane % 16; }
   static MLA_DEVICE int output_column(int lane, int /*vector*/) { return lane / 16 * 16; }
   static MLA_DEVICE float& output(Output& o, int /*vector*/, int element) { return o.v[element % 4][element / 4]; }
-
-  static MLA_DEVICE void load_probabilities(Probabilities& p, const std::byte* tile, int pitch, int row, int token) {
-    read(p.v, tile + (row + line()) * pitch + (token + quarter() * 4) * 2);
-  }
-  template <int kCount>
-  static MLA_DEVICE void store_probabilities(Probability* destination, const float (&p)[kCount]) {
-    if constexpr (kCount == 1) {
-      *destination = static_cast<Probability>(cdna::bf16_pair(p[0], 0.0F));
-    } else {
-      static_assert(kCount % 2 == 0);
-#pragma unroll
-      for (int i = 0; i < kCount; i += 2) {
-        *reinterpret_cast<std::uint32_t*>(destination + i) = cdna::bf16_pair(p[i], p[i + 1]);
-      }
-    }
-  }
 };
 
 }  // namespace detail
@@ -100,10 +53,10 @@ struct Matrix<DataType::bf16, DataType::bf16> : detail::MatrixBase {
   };
 
   static MLA_DEVICE void load_query(Query& query, const std::byte* tile, int row, int dim) {
-    detail::read(query.v, tile + Layout::offset(row + line(), (dim + quarter() * 4) * 2));
+    cdna::read(query.v, tile + Layout::offset(row + line(), (dim + quarter() * 4) * 2));
   }
   static MLA_DEVICE void load_key(Key& key, const std::byte* tile, int token, int dim) {
-    detail::read(key.v, tile + Layout::offset(token + line(), (dim + quarter() * 4) * 2));
+    cdna::read(key.v, tile + Layout::offset(token + line(), (dim + quarter() * 4) * 2));
   }
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {
     cdna::mfma_16x16x16_bf16(scores.v, key.v, query.v);
@@ -112,7 +65,7 @@ struct Matrix<DataType::bf16, DataType::bf16> : detail::MatrixBase {
   static MLA_DEVICE void load_values(Values& values, const std::byte* tile, int token, int dim) {
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
-      detail::read(values.v[n], tile + Layout::offset(token + quarter() * 4 + n, (dim + line() * 4) * 2));
+      cdna::read(values.v[n], tile + Layout::offset(token + quarter() * 4 + n, (dim + line() * 4) * 2));
     }
   }
   static MLA_DEVICE void multiply(Output& output, const Probabilities& p, const Values& values) {
@@ -148,7 +101,7 @@ struct Fp8ValueMatrix : MatrixBase {
   };
 
   static MLA_DEVICE void load_key(Key& key, const std::byte* tile, int token, int dim) {
-    read(key.v, tile + Layout::offset(token + line(), dim + quarter() * 8));
+    cdna::read(key.v, tile + Layout::offset(token + line(), dim + quarter() * 8));
   }
   static MLA_DEVICE void load_values(Values& values, const std::byte* tile, int token, int dim) {
 #pragma unroll
@@ -183,7 +136,7 @@ struct Matrix<DataType::e4m3fnuz, DataType::e4m3fnuz> : detail::Fp8ValueMatrix {
     std::uint32_t v[2];
   };
   static MLA_DEVICE void load_query(Query& query, const std::byte* tile, int row, int dim) {
-    detail::read(query.v, tile + Layout::offset(row + line(), dim + quarter() * 8));
+    cdna::read(query.v, tile + Layout::offset(row + line(), dim + quarter() * 8));
   }
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {
     cdna::mfma_16x16x32_fp8<Encoding>(scores.v, key.v, query.v);
@@ -199,7 +152,7 @@ struct Matrix<DataType::bf16, DataType::e4m3fnuz> : detail::Fp8ValueMatrix {
   };
   static MLA_DEVICE void load_query(Query& query, const std::byte* tile, int row, int dim) {
     using QueryLayout = cdna::TileLayout<kHeadDim * 2>;
-    detail::read(query.v, tile + QueryLayout::offset(row + line(), (dim + quarter() * 8) * 2));
+    cdna::read(query.v, tile + QueryLayout::offset(row + line(), (dim + quarter() * 8) * 2));
   }
   // Any order of the dims will do, if q's is the same: the first product takes a lane's first four.
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {

@@ -10,7 +10,6 @@ namespace mla::cdna {
 namespace detail {
 using Bf16x8 = __bf16 __attribute__((ext_vector_type(8)));
 using Bf16x2 = __bf16 __attribute__((ext_vector_type(2)));
-using Float4 = float __attribute__((ext_vector_type(4)));
 using Float2 = float __attribute__((ext_vector_type(2)));
 using Short4 = short __attribute__((ext_vector_type(4)));
 }  // namespace detail
@@ -27,14 +26,6 @@ MLA_DEVICE void mfma_16x16x32_bf16(float (&d)[4], const std::uint32_t (&a)[4], c
   const auto sum = __builtin_amdgcn_mfma_f32_16x16x32_bf16(__builtin_bit_cast(detail::Bf16x8, a),
                                                            __builtin_bit_cast(detail::Bf16x8, b),
                                                            detail::Float4{d[0], d[1], d[2], d[3]}, 0, 0, 0);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) d[i] = sum[i];
-}
-
-template <class Encoding>
-MLA_DEVICE void mfma_16x16x32_fp8(float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[2]) {
-  const auto sum = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b),
-                                                              detail::Float4{d[0], d[1], d[2], d[3]}, 0, 0, 0);
 #pragma unroll
   for (int i = 0; i < 4; ++i) d[i] = sum[i];
 }

@@ -1,16 +1,12 @@
 // Fragments of v_mfma_f32_16x16x32 on gfx950.
-//
-// The products are computed transposed: K is the left operand and q the right one, V the left and P the right. A lane
-// then holds consecutive tokens, or dims, of ONE row of the result, so that it stores them as one vector and rescales
-// them by one factor.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/arch/cdna/matrix_base.hpp"
 #include "kernels/arch/cdna/tile_layout.hpp"
 #include "kernels/arch/gfx950/instructions.hpp"
-#include "kernels/decode/vector.hpp"
 #include "mla/dtype.hpp"
 #include "mla/shape.hpp"
 
@@ -18,52 +14,8 @@ namespace mla::gfx950 {
 
 namespace detail {
 
-template <int kWords>
-MLA_DEVICE void read(std::uint32_t (&words)[kWords], const std::byte* address) {
-  const auto vector = *reinterpret_cast<const Vector<std::uint32_t, kWords>*>(address);
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = vector.v[i];
-}
-
-/// What all operand types share. A lane's place in a 16x16 product: column or row `lane % 16`, quarter `lane / 16`.
-struct MatrixBase {
-  static constexpr int kScoreColumns = 16;
-  static constexpr int kScoreVectors = 1;
-  static constexpr int kScoreWidth = 4;
-  static constexpr int kValueDepth = 32;
-  static constexpr int kOutputVectors = 1;
-  static constexpr bool kScalesQuery = false;
-  static constexpr DataType kProbabilityType = DataType::bf16;
-  static constexpr int kProbabilityExponent = 0;
-
-  using Probability = std::uint16_t;
-  struct Scores {
-    float v[4] = {};
-  };
-  struct Probabilities {
-    std::uint32_t v[4];
-  };
-
-  static MLA_DEVICE int line() { return cdna::lane() % 16; }
-  static MLA_DEVICE int quarter() { return cdna::lane() / 16; }
-
-  static MLA_DEVICE int score_row(int lane, int /*vector*/) { return lane % 16; }
-  static MLA_DEVICE int score_column(int lane, int /*vector*/) { return lane / 16 * 4; }
-  static MLA_DEVICE float score(const Scores& scores, int /*vector*/, int element) { return scores.v[element]; }
-  static MLA_DEVICE int output_row(int lane, int /*vector*/) { return lane % 16; }
-
-  static MLA_DEVICE void load_probabilities(Probabilities& p, const std::byte* tile, int pitch, int row, int token) {
-    read(p.v, tile + (row + line()) * pitch + (token + quarter() * 8) * 2);
-  }
-  template <int kCount>
-  static MLA_DEVICE void store_probabilities(Probability* destination, const float (&p)[kCount]) {
-    static_assert(kCount % 2 == 0);
-#pragma unroll
-    for (int i = 0; i < kCount; i += 2) {
-      *reinterpret_cast<std::uint32_t*>(destination + i) = cdna::bf16_pair(p[i], p[i + 1]);
-    }
-  }
-
+/// V comes through the transposed read.
+struct MatrixBase : cdna::MatrixBase<8> {
   /// 16 halfwords from `byte` on, of eight tokens from `token` + 8 * quarter on: halfword `line()` of each, in order.
   template <class Layout>
   static MLA_DEVICE void read_values(std::uint32_t (&r)[2][2], const std::byte* tile, int token, int byte) {
@@ -102,10 +54,10 @@ struct Matrix<DataType::bf16, DataType::bf16> : detail::MatrixBase {
   };
 
   static MLA_DEVICE void load_query(Query& query, const std::byte* tile, int row, int dim) {
-    detail::read(query.v, tile + Layout::offset(row + line(), (dim + quarter() * 8) * 2));
+    cdna::read(query.v, tile + Layout::offset(row + line(), (dim + quarter() * 8) * 2));
   }
   static MLA_DEVICE void load_key(Key& key, const std::byte* tile, int token, int dim) {
-    detail::read(key.v, tile + Layout::offset(token + line(), (dim + quarter() * 8) * 2));
+    cdna::read(key.v, tile + Layout::offset(token + line(), (dim + quarter() * 8) * 2));
   }
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {
     cdna::mfma_16x16x32_bf16(scores.v, key.v, query.v);
@@ -153,7 +105,7 @@ struct Fp8ValueMatrix : MatrixBase {
   };
 
   static MLA_DEVICE void load_key(Key& key, const std::byte* tile, int token, int dim) {
-    read(key.v, tile + Layout::offset(token + line(), dim + quarter() * 16));
+    cdna::read(key.v, tile + Layout::offset(token + line(), dim + quarter() * 16));
   }
   static MLA_DEVICE void load_values(Values& values, const std::byte* tile, int token, int dim) {
     std::uint32_t r[2][2];
@@ -191,7 +143,7 @@ struct Matrix<DataType::e4m3fn, DataType::e4m3fn> : detail::Fp8ValueMatrix {
     std::uint32_t v[4];
   };
   static MLA_DEVICE void load_query(Query& query, const std::byte* tile, int row, int dim) {
-    detail::read(query.v, tile + Layout::offset(row + line(), dim + quarter() * 16));
+    cdna::read(query.v, tile + Layout::offset(row + line(), dim + quarter() * 16));
   }
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {
 #pragma unroll
@@ -214,7 +166,7 @@ struct Matrix<DataType::bf16, DataType::e4m3fn> : detail::Fp8ValueMatrix {
     using QueryLayout = cdna::TileLayout<kHeadDim * 2>;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      detail::read(query.v[half], tile + QueryLayout::offset(row + line(), (dim + quarter() * 16 + half * 8) * 2));
+      cdna::read(query.v[half], tile + QueryLayout::offset(row + line(), (dim + quarter() * 16 + half * 8) * 2));
     }
   }
   static MLA_DEVICE void multiply(Scores& scores, const Query& query, const Key& key) {

@@ -92,7 +92,8 @@ inline hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, std:
   *count = graph->size();
   return hipSuccess;
 }
-inline hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph) {
+inline hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t graph,
+                                               unsigned long long /*flags*/) {
   *executable = new mla::host::Graph(*graph);
   return hipSuccess;
 }
