@@ -54,6 +54,9 @@ MLA_DEVICE void free_scalar_registers(PlanArguments& arguments, const Kernel* /*
   move(arguments.plan.worker_slots);
   move(arguments.plan.work_indptr);
   move(arguments.plan.header);
+  move(arguments.plan.starts);
+  move(arguments.plan.tile_request);
+  move(arguments.plan.tile_row_tile);
 }
 
 }  // namespace mla
