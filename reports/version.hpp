@@ -7,6 +7,8 @@ namespace mla::reports {
 
 inline constexpr std::string_view kReportSchema = "mla-harness-report";
 inline constexpr std::string_view kComparisonSchema = "mla-harness-comparison";
+inline constexpr std::string_view kIsaSchema = "mla-isa";  // written by ci/isa, with its version behind a blank
+inline constexpr std::string_view kIsaComparisonSchema = "mla-isa-comparison";
 
 // Version rule, `major.minor.patch`:
 //   major  a field changed its meaning, type or unit, or a required field went away. Readers refuse another major: a
@@ -21,5 +23,7 @@ inline constexpr int kReportMajor = 1;
 inline constexpr int kReportMinor = 1;
 inline constexpr std::string_view kReportVersion = "1.1.0";
 inline constexpr std::string_view kComparisonVersion = "1.0.0";
+inline constexpr int kIsaMajor = 1;
+inline constexpr std::string_view kIsaComparisonVersion = "1.0.0";
 
 }  // namespace mla::reports

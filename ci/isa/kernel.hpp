@@ -20,6 +20,7 @@ struct Resources {
   int agpr = 0;        ///< accumulation registers a lane
   int sgpr = 0;        ///< scalar registers a wave
   int lds_bytes = 0;   ///< statically allocated LDS a workgroup
+  int dynamic_lds_bytes = 0;   ///< LDS that the host's launch adds; not in the code object
   int scratch_bytes = 0;       ///< private memory a lane
   int vgpr_spills = 0;         ///< vector registers saved to scratch
   int sgpr_spills = 0;         ///< scalar registers saved to vector registers

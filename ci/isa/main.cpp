@@ -40,12 +40,17 @@ std::vector<fs::path> notes_in(const fs::path& folder) {
   return found;
 }
 
-std::vector<ordered_json> describe_all(const fs::path& folder) {
+std::vector<mla::isa::Launch> launches_in(const fs::path& file) {
+  if (file.empty()) return {};
+  return mla::isa::parse_launches(json::parse(read(file)));
+}
+
+std::vector<ordered_json> describe_all(const fs::path& folder, const std::vector<mla::isa::Launch>& launches) {
   std::vector<ordered_json> kernels;
   for (const fs::path& notes : notes_in(folder)) {
     fs::path disassembly = notes;
     disassembly.replace_extension(".s");
-    for (ordered_json& kernel : mla::isa::describe(read(notes), read(disassembly), notes.stem().string())) {
+    for (ordered_json& kernel : mla::isa::describe(read(notes), read(disassembly), notes.stem().string(), launches)) {
       kernels.push_back(std::move(kernel));
     }
   }
@@ -66,18 +71,28 @@ void print_table(const std::vector<ordered_json>& kernels) {
     fmt::print("{:<7} {:>5} {:>5} {:>5} {:>7} {:>7} {:>6} {:>5}  {:<29} {}\n", k.at("target").get<std::string>(),
                of(r, "vgpr"), of(r, "agpr"), of(r, "sgpr"), of(r, "lds_bytes"), of(r, "scratch_bytes"),
                of(r, "vgpr_spills") + of(r, "sgpr_spills"), of(r, "waves_per_simd"), mix,
-               k.at("kernel").get<std::string>());
+               k.at("name").get<std::string>());
   }
 }
 
-int report(const fs::path& folder, const fs::path& budget, const fs::path& out, const std::string& compiler) {
-  const std::vector<ordered_json> kernels = describe_all(folder);
-  std::ofstream file(out);
-  file << ordered_json{{"schema", "mla-isa 1.0"}, {"compiler", compiler}, {"kernels", kernels}}.dump(1) << '\n';
-  if (!file.flush()) throw mla::isa::Error(fmt::format("cannot write {}", out.string()));
+struct Arguments {
+  std::string folder;
+  std::string launches;
+  std::string budget;
+  std::string out = "isa.json";
+  std::string compiler;
+};
+
+int report(const Arguments& arguments) {
+  std::vector<ordered_json> kernels = describe_all(arguments.folder, launches_in(arguments.launches));
+  const json budget = arguments.budget.empty() ? json{{"rules", json::array()}} : json::parse(read(arguments.budget));
+  mla::isa::attach_budget(kernels, budget);
+  std::ofstream file(arguments.out);
+  file << ordered_json{{"schema", "mla-isa 1.1"}, {"compiler", arguments.compiler}, {"kernels", kernels}}.dump(1)
+       << '\n';
+  if (!file.flush()) throw mla::isa::Error(fmt::format("cannot write {}", arguments.out));
   print_table(kernels);
-  if (budget.empty()) return 0;
-  const std::vector<std::string> found = mla::isa::violations(kernels, json::parse(read(budget)));
+  const std::vector<std::string> found = mla::isa::violations(kernels, budget);
   for (const std::string& line : found) fmt::print(stderr, "over budget: {}\n", line);
   return found.empty() ? 0 : kOverBudget;
 }
@@ -86,19 +101,18 @@ int report(const fs::path& folder, const fs::path& budget, const fs::path& out, 
 
 int main(int argc, char** argv) {
   CLI::App app("Registers, LDS, spills and instruction mix of compiled GPU kernels as JSON, checked against a budget");
-  std::string folder;
-  std::string budget;
-  std::string out = "isa.json";
-  std::string compiler;
-  app.add_option("folder", folder,
+  Arguments arguments;
+  app.add_option("folder", arguments.folder,
                  "Holds NAME.notes (llvm-readelf --notes) and NAME.s (llvm-objdump -d), a pair an object")
       ->required();
-  app.add_option("--budget", budget, "JSON file of limits; exit status 1 if one is broken");
-  app.add_option("--out", out, "Where to write the JSON")->capture_default_str();
-  app.add_option("--compiler", compiler, "Compiler's version, copied into the JSON");
+  app.add_option("--launches", arguments.launches,
+                 "JSON file of what the host launches the kernels with (mla-launch-shapes): names and dynamic LDS");
+  app.add_option("--budget", arguments.budget, "JSON file of limits; exit status 1 if one is broken");
+  app.add_option("--out", arguments.out, "Where to write the JSON")->capture_default_str();
+  app.add_option("--compiler", arguments.compiler, "Compiler's version, copied into the JSON");
   CLI11_PARSE(app, argc, argv);
   try {
-    return report(folder, budget, out, compiler);
+    return report(arguments);
   } catch (const std::exception& error) {
     fmt::print(stderr, "mla-isa-report: error: {}\n", error.what());
     return kUsage;

@@ -48,7 +48,8 @@ ordered_json to_json(const Resources& r, std::string_view target) {
   return {{"vgpr", r.vgpr},
           {"agpr", r.agpr},
           {"sgpr", r.sgpr},
-          {"lds_bytes", r.lds_bytes},
+          {"lds_bytes", r.lds_bytes + r.dynamic_lds_bytes},
+          {"dynamic_lds_bytes", r.dynamic_lds_bytes},
           {"scratch_bytes", r.scratch_bytes},
           {"vgpr_spills", r.vgpr_spills},
           {"sgpr_spills", r.sgpr_spills},
@@ -93,6 +94,29 @@ std::regex pattern(const json& rule, const char* name) {
   }
 }
 
+struct Rule {
+  std::regex kernel;
+  std::regex target;
+  std::string why;
+  const json* limits = nullptr;
+
+  [[nodiscard]] bool is_for_target(const ordered_json& record) const {
+    return std::regex_match(record.at("target").get<std::string>(), target);
+  }
+  [[nodiscard]] bool is_for(const ordered_json& record) const {
+    return is_for_target(record) && std::regex_match(record.at("name").get<std::string>(), kernel);
+  }
+};
+
+std::vector<Rule> rules_of(const json& budget) {
+  std::vector<Rule> rules;
+  for (const json& rule : member(budget, "rules", json::value_t::array)) {
+    const std::string why = rule.contains("why") ? member(rule, "why", json::value_t::string).get<std::string>() : "";
+    rules.push_back({pattern(rule, "kernel"), pattern(rule, "target"), why, &rule});
+  }
+  return rules;
+}
+
 // The number at a dotted path such as "hot_loop.matrix"; a kernel without a loop has 0 of everything in it.
 std::int64_t number_at(const ordered_json& kernel, const std::string& path) {
   std::string pointer = "/" + path;
@@ -105,16 +129,35 @@ std::int64_t number_at(const ordered_json& kernel, const std::string& path) {
   return kernel.at(at).get<std::int64_t>();
 }
 
-void check_limits(const ordered_json& kernel, const json& rule, const char* side, std::vector<std::string>& found) {
-  if (!rule.contains(side)) return;
-  for (const auto& [path, limit] : rule.at(side).items()) {
-    if (!limit.is_number_integer()) throw Error(fmt::format("budget: the limit of '{}' is not an integer", path));
-    const std::int64_t got = number_at(kernel, path);
-    const std::int64_t bound = limit.get<std::int64_t>();
-    if (side == std::string_view("max") ? got <= bound : got >= bound) continue;
-    found.push_back(fmt::format("{} {}: {} is {}, budget {} {}", kernel.at("target").get<std::string>(),
-                                kernel.at("kernel").get<std::string>(), path, got, side, bound));
+// Calls visit(side, path, limit) for every limit of a rule.
+template <class Visit>
+void each_limit(const Rule& rule, Visit&& visit) {
+  for (const char* side : {"max", "min"}) {
+    if (!rule.limits->contains(side)) continue;
+    for (const auto& [path, limit] : rule.limits->at(side).items()) {
+      if (!limit.is_number_integer()) throw Error(fmt::format("budget: the limit of '{}' is not an integer", path));
+      visit(std::string_view(side), path, limit.template get<std::int64_t>());
+    }
   }
+}
+
+void check_limits(const ordered_json& kernel, const Rule& rule, std::vector<std::string>& found) {
+  each_limit(rule, [&](std::string_view side, const std::string& path, std::int64_t bound) {
+    const std::int64_t got = number_at(kernel, path);
+    if (side == "max" ? got <= bound : got >= bound) return;
+    found.push_back(fmt::format("{} {}: {} is {}, budget {} {}{}", kernel.at("target").get<std::string>(),
+                                kernel.at("name").get<std::string>(), path, got, side, bound,
+                                rule.why.empty() ? "" : " (" + rule.why + ")"));
+  });
+}
+
+const Launch* launch_of(const std::string& kernel, const std::vector<Launch>& launches) {
+  for (const Launch& launch : launches) {
+    for (const char* end : {" >(", ">("}) {
+      if (kernel.find("entry<" + launch.kernel + end) != std::string::npos) return &launch;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -125,25 +168,43 @@ int waves_per_simd(const Resources& r, std::string_view target) {
   int waves = kMaxWaves;
   const int registers = round_up(std::max(1, r.agpr > 0 ? round_up(r.vgpr, 4) + r.agpr : r.vgpr), kRegisterGranule);
   waves = std::min(waves, kRegisters / registers);
-  if (r.lds_bytes > 0) {
-    const int workgroups = limits->lds_bytes / round_up(r.lds_bytes, limits->lds_granule);
+  if (const int lds = r.lds_bytes + r.dynamic_lds_bytes; lds > 0) {
+    const int workgroups = limits->lds_bytes / round_up(lds, limits->lds_granule);
     const int workgroup_waves = round_up(r.workgroup_size, r.wavefront_size) / r.wavefront_size;
     waves = std::min(waves, (workgroups * workgroup_waves + kSimds - 1) / kSimds);
   }
   return waves;
 }
 
-std::vector<ordered_json> describe(std::string_view notes_text, std::string_view disassembly,
-                                   const std::string& object) {
+std::vector<Launch> parse_launches(const json& list) {
+  std::vector<Launch> launches;
+  if (!list.is_array()) throw Error("launches: not a list");
+  for (const json& entry : list) {
+    try {
+      launches.push_back({entry.at("kernel").get<std::string>(), entry.at("name").get<std::string>(),
+                          entry.at("shared_bytes").get<int>()});
+    } catch (const json::exception& error) {
+      throw Error(fmt::format("launches: {}: {}", entry.dump(), error.what()));
+    }
+  }
+  return launches;
+}
+
+std::vector<ordered_json> describe(std::string_view notes_text, std::string_view disassembly, const std::string& object,
+                                   const std::vector<Launch>& launches) {
   const Notes notes = parse_notes(notes_text);
   const std::vector<Code> codes = parse_disassembly(disassembly);
   std::vector<ordered_json> kernels;
-  for (const Resources& r : notes.kernels) {
+  for (Resources r : notes.kernels) {
     const auto code = std::ranges::find(codes, r.symbol, &Code::symbol);
     if (code == codes.end()) throw Error(fmt::format("{}: kernel {} has no code in the disassembly", object, r.symbol));
+    const std::string kernel = demangled(r.symbol);
+    const Launch* launch = launch_of(kernel, launches);
+    if (launch != nullptr) r.dynamic_lds_bytes = launch->dynamic_lds_bytes;
     const auto loop = hot_loop(*code);
     kernels.push_back({{"target", notes.target},
-                       {"kernel", demangled(r.symbol)},
+                       {"name", launch != nullptr ? launch->name : kernel},
+                       {"kernel", kernel},
                        {"symbol", r.symbol},
                        {"object", object},
                        {"resources", to_json(r, notes.target)},
@@ -155,20 +216,38 @@ std::vector<ordered_json> describe(std::string_view notes_text, std::string_view
 
 std::vector<std::string> violations(const std::vector<ordered_json>& kernels, const json& budget) {
   std::vector<std::string> found;
-  for (const json& rule : member(budget, "rules", json::value_t::array)) {
-    const std::regex kernel_pattern = pattern(rule, "kernel");
-    const std::regex target_pattern = pattern(rule, "target");
+  for (const Rule& rule : rules_of(budget)) {
     bool matched = false;
+    bool target_there = false;
     for (const ordered_json& kernel : kernels) {
-      if (!std::regex_match(kernel.at("kernel").get<std::string>(), kernel_pattern)) continue;
-      if (!std::regex_match(kernel.at("target").get<std::string>(), target_pattern)) continue;
+      target_there = target_there || rule.is_for_target(kernel);
+      if (!rule.is_for(kernel)) continue;
       matched = true;
-      check_limits(kernel, rule, "max", found);
-      check_limits(kernel, rule, "min", found);
+      check_limits(kernel, rule, found);
     }
-    if (!matched) found.push_back(fmt::format("budget rule matches no kernel: {}", rule.dump()));
+    if (target_there && !matched) {
+      found.push_back(fmt::format("budget rule matches no kernel: {}", rule.limits->dump()));
+    }
   }
   return found;
+}
+
+void attach_budget(std::vector<ordered_json>& kernels, const json& budget) {
+  const std::vector<Rule> rules = rules_of(budget);
+  for (ordered_json& kernel : kernels) {
+    ordered_json limits = {{"max", ordered_json::object()}, {"min", ordered_json::object()}};
+    for (const Rule& rule : rules) {
+      if (!rule.is_for(kernel)) continue;
+      each_limit(rule, [&](std::string_view side, const std::string& path, std::int64_t bound) {
+        ordered_json& of_side = limits.at(std::string(side));
+        const auto known = of_side.find(path);
+        const bool looser = known != of_side.end() &&
+                            (side == "max" ? known->get<std::int64_t>() <= bound : known->get<std::int64_t>() >= bound);
+        if (!looser) of_side[path] = bound;
+      });
+    }
+    kernel["budget"] = std::move(limits);
+  }
 }
 
 }  // namespace mla::isa

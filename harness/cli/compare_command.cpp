@@ -9,6 +9,8 @@
 #include "harness/core/terminal.hpp"
 #include "reports/compare.hpp"
 #include "reports/dashboard/dashboard.hpp"
+#include "reports/isa_compare.hpp"
+#include "reports/isa_report.hpp"
 #include "reports/load.hpp"
 #include "reports/write.hpp"
 
@@ -27,7 +29,24 @@ struct CompareArguments {
   reports::CompareOptions options;
 };
 
+void write_documents(const CompareArguments& arguments, const std::string& markdown, const reports::Json& json) {
+  if (!arguments.markdown.empty()) reports::write_file(arguments.markdown, markdown);
+  if (!arguments.json.empty()) reports::write_file(arguments.json, reports::dump_strict(json, 2) + "\n");
+}
+
+ExitCode compare_kernels(const CompareArguments& arguments) {
+  const reports::IsaComparison comparison =
+      reports::compare_isa(reports::load_isa_report(arguments.base), reports::load_isa_report(arguments.next),
+                           arguments.base, arguments.next);
+  write_documents(arguments, reports::isa_comparison_markdown(comparison), reports::isa_comparison_json(comparison));
+  fmt::print("{}", reports::isa_comparison_text(comparison, {terminal_columns(), stdout_is_terminal()}));
+  return static_cast<ExitCode>(comparison.exit());
+}
+
 ExitCode compare_reports(const CompareArguments& arguments) {
+  if (reports::holds_isa_report(arguments.base) || reports::holds_isa_report(arguments.next)) {
+    return compare_kernels(arguments);
+  }
   reports::CompareOptions options = arguments.options;
   options.margin = arguments.margin_percent / 100;
   options.base_name = arguments.base;
@@ -36,14 +55,10 @@ ExitCode compare_reports(const CompareArguments& arguments) {
   auto reading = std::async(std::launch::async, [&] { return reports::load_report(arguments.base); });
   const reports::Report next = reports::load_report(arguments.next);
   const reports::Comparison comparison = reports::compare(reading.get(), next, options);
-  if (!arguments.markdown.empty()) {
-    reports::write_file(arguments.markdown, reports::comparison_markdown(comparison, {.link = arguments.link}));
-  }
+  write_documents(arguments, reports::comparison_markdown(comparison, {.link = arguments.link}),
+                  reports::comparison_json(comparison));
   if (!arguments.html.empty()) {
     reports::write_file(arguments.html, reports::dashboard_html(next, {.comparison = &comparison, .view = "compare"}));
-  }
-  if (!arguments.json.empty()) {
-    reports::write_file(arguments.json, reports::dump_strict(reports::comparison_json(comparison), 2) + "\n");
   }
   fmt::print("{}", reports::comparison_text(comparison, {terminal_columns(), stdout_is_terminal()}));
   return static_cast<ExitCode>(comparison.exit());
@@ -53,7 +68,8 @@ ExitCode compare_reports(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, CommandContext& context) {
   const auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand("compare", "Compare two reports case by case; the exit code is the verdict");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare two reports case by case, or two isa.json kernel by kernel; the exit code is the verdict");
   command->add_option("base", arguments->base, "Report to compare against")->required();
   command->add_option("new", arguments->next, "Report in question")->required();
   command->add_option("--markdown", arguments->markdown, "Write a summary for a pull request");

@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "harness/cli/cli.hpp"
+#include "harness/cli/explain_estimate.hpp"
 #include "harness/cli/explain_plan.hpp"
 #include "harness/problem/problem.hpp"
 #include "harness/runner/cost.hpp"
+#include "reports/isa_report.hpp"
 
 namespace mla::harness {
 
@@ -57,7 +59,19 @@ void print_plan(const PlanSummary& plan) {
              plan.partial_bytes, plan.workspace_bytes);
 }
 
-void explain(const DecodeProblem& problem) {
+void print_estimate(const Mi355Estimate& e) {
+  const double longest = std::max({e.memory_us, e.matrix_us, e.issue_us});
+  fmt::print("estimate       MI355X, {}: {:.2f} us or more. From the compiled loop and datasheet rates; not measured\n",
+             e.kernel, longest);
+  fmt::print("  memory     {:>9.2f} us     KV as the plan reads it and partial results, 8 TB/s\n", e.memory_us);
+  fmt::print("  matrix     {:>9.2f} us     products of all turns, padding included, 2.5 PFLOP/s\n", e.matrix_us);
+  fmt::print(
+      "  issue      {:>9.2f} us     {:.1f} turns of the busiest worker, {:.0f} instructions each, 4 cycles of 2.4 "
+      "GHz\n",
+      e.issue_us, e.turns, e.instructions);
+}
+
+void explain(const DecodeProblem& problem, const std::string& isa) {
   const DecodeLayout layout(problem, DataType::e4m3fn);
   const Cost cost = cost_of(problem, layout);
   const auto& fields = problem.fields();
@@ -74,17 +88,21 @@ void explain(const DecodeProblem& problem) {
     fmt::print("intensity      {:.1f} flop/byte\n", static_cast<double>(cost.flops) / static_cast<double>(cost.bytes));
   }
   print_bounds(problem, cost);
-  print_plan(plan_of(problem));
+  const PlanSummary plan = plan_of(problem);
+  print_plan(plan);
+  if (!isa.empty()) print_estimate(estimate_on_mi355(problem, plan, reports::load_isa_report(isa)));
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, CommandContext&) {
   const auto word = std::make_shared<std::string>();
+  const auto isa = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("explain", "What a problem costs: bytes, flops, predicted bound, the split-KV plan");
   command->add_option("problem", *word, "Problem word")->required();
-  command->callback([word] { Problem::parse(*word).visit([](const auto& problem) { explain(problem); }); });
+  command->add_option("--isa", *isa, "Kernels as compiled (out/isa.json of ci/rocm.sh): adds an estimate for MI355X");
+  command->callback([word, isa] { Problem::parse(*word).visit([&](const auto& problem) { explain(problem, *isa); }); });
 }
 
 }  // namespace mla::harness

@@ -192,6 +192,34 @@ TEST(IsaReport, OccupancyAgreesWithTheCompilers) {
   EXPECT_THROW(waves_per_simd(r, "gfx1100"), Error);
 }
 
+TEST(IsaReport, TheLaunchAddsItsLdsAndName) {
+  const json list = json::parse(R"([{"kernel": "mla::Plan", "name": "plan", "shared_bytes": 40960, "threads": 256}])");
+  std::string notes = recorded("sample.gfx950.notes");
+  std::string code = recorded("sample.gfx950.s");
+  // The mangled name of void mla::runtime::entry<mla::Plan>(int), in place of a recorded kernel's.
+  const std::string symbol = parse_notes(notes).kernels[0].symbol;
+  const std::string entry = "_ZN3mla7runtime5entryINS_4PlanEEEvi";
+  for (std::string* text : {&notes, &code}) {
+    for (auto at = text->find(symbol); at != std::string::npos; at = text->find(symbol, at)) {
+      text->replace(at, symbol.size(), entry);
+    }
+  }
+  const auto kernels = describe(notes, code, "sample", parse_launches(list));
+  EXPECT_EQ(kernels[0].at("name"), "plan");
+  const ordered_json& resources = kernels[0].at("resources");
+  EXPECT_EQ(resources.at("dynamic_lds_bytes"), 40960);
+  EXPECT_EQ(resources.at("lds_bytes"), 40960 + 16384);
+  EXPECT_EQ(resources.at("waves_per_simd"), 2) << "two workgroups of 4 waves in 160 KB, on 4 SIMDs";
+  EXPECT_EQ(kernels[1].at("resources").at("dynamic_lds_bytes"), 0);
+  EXPECT_EQ(kernels[1].at("name"), kernels[1].at("kernel"));
+}
+
+TEST(IsaReport, MalformedLaunchesAreErrors) {
+  EXPECT_THROW(parse_launches(json::parse("{}")), Error);
+  EXPECT_THROW(parse_launches(json::parse(R"([{"kernel": "k", "name": "n"}])")), Error);
+  EXPECT_THROW(parse_launches(json::parse(R"([{"kernel": "k", "name": "n", "shared_bytes": "1"}])")), Error);
+}
+
 TEST(IsaReport, AKernelWithoutCodeIsAnError) {
   EXPECT_THROW(describe(recorded("sample.gfx950.notes"), "", "sample"), Error);
 }
@@ -216,6 +244,29 @@ TEST(IsaBudget, WithinBudgetSaysNothing) {
 TEST(IsaBudget, ARuleThatMatchesNothingIsAViolation) {
   const json budget = json::parse(R"({"rules": [{"kernel": "renamed", "target": ".*", "max": {}}]})");
   EXPECT_THAT(violations(sample("gfx950"), budget), ElementsAre(HasSubstr("matches no kernel")));
+}
+
+TEST(IsaBudget, RulesForATargetThatWasNotCompiledWait) {
+  const json budget = json::parse(R"({"rules": [{"kernel": "plan", "target": "gfx942", "max": {}}]})");
+  EXPECT_THAT(violations(sample("gfx950"), budget), IsEmpty());
+  EXPECT_THAT(violations(sample("gfx942"), budget), SizeIs(1));
+}
+
+TEST(IsaBudget, AViolationSaysWhy) {
+  const json budget = json::parse(
+      R"({"rules": [{"why": "one wave", "kernel": "tile.*", "target": ".*", "max": {"resources.vgpr": 1}}]})");
+  EXPECT_THAT(violations(sample("gfx950"), budget), ElementsAre(HasSubstr("budget max 1 (one wave)")));
+}
+
+TEST(IsaBudget, TheReportCarriesTheTightestLimits) {
+  auto kernels = sample("gfx950");
+  attach_budget(kernels, json::parse(R"({"rules": [
+      {"kernel": ".*", "target": "gfx950", "max": {"resources.vgpr": 64}, "min": {"resources.waves_per_simd": 1}},
+      {"kernel": "tile.*", "target": ".*", "max": {"resources.vgpr": 32}, "min": {"resources.waves_per_simd": 2}},
+      {"kernel": "tile.*", "target": "gfx942", "max": {"resources.vgpr": 1}}]})"));
+  EXPECT_EQ(kernels[0].at("budget").at("max").at("resources.vgpr"), 32);
+  EXPECT_EQ(kernels[0].at("budget").at("min").at("resources.waves_per_simd"), 2);
+  EXPECT_EQ(kernels[1].at("budget").at("max").at("resources.vgpr"), 64);
 }
 
 TEST(IsaBudget, MalformedBudgetsAreErrors) {

@@ -67,6 +67,19 @@ TEST(Cli, ExplainCountsBytesFlopsAndPlan) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("memory-bound"), HasSubstr("of 132 workers")));
 }
 
+TEST(Cli, ExplainEstimatesFromTheCompiledLoop) {
+  const TemporaryFolder folder;
+  const std::string isa = folder.file("isa.json");
+  std::ofstream(isa) << R"({"schema": "mla-isa 1.1", "kernels": [
+      {"target": "gfx950", "name": "decode.bf16.bf16.16", "resources": {"vgpr": 1},
+       "hot_loop": {"total": 600, "matrix_flops": 1000}}]})";
+  const CommandResult result = harness({"explain", "decode:h=16,b=256,kv=4096", "--isa", isa});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  // 256 requests x 4096 tokens x 576 x 2 bytes at 8 TB/s: as many workers, so nothing is split.
+  EXPECT_THAT(result.out, AllOf(HasSubstr("not measured"), HasSubstr("600 instructions"), HasSubstr(" 150.99 us")));
+  EXPECT_EQ(harness({"explain", "decode:h=16,b=1,kv=64,dtype=fp8", "--isa", isa}).exit_code, 4);
+}
+
 TEST(Cli, DoctorNamesMachineProvidersAndFingerprint) {
   const CommandResult result = harness({"doctor"});
   EXPECT_EQ(result.exit_code, 0);
@@ -118,6 +131,27 @@ TEST(Compare, NeverPassesAWrongResultOrAVanishedCase) {
   EXPECT_EQ(compare_exit(mixed, mixed), 2);
   EXPECT_EQ(compare_exit({one, "--provider", "good"}, mixed), 2);
   EXPECT_EQ(compare_exit({one, "--provider", "good,nan,aborts"}, {one, "--provider", "good"}), 5);
+}
+
+TEST(Compare, OfCompiledKernelsIsTheirs) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& schema, int vgpr) {
+    json record = {{"target", "gfx950"}, {"name", "plan"}, {"resources", {{"vgpr", vgpr}}}};
+    record["budget"] = {{"max", {{"resources.vgpr", 64}}}, {"min", json::object()}};
+    // By hand: the schema comes first.
+    std::ofstream(folder.file(name)) << "{\"schema\": \"" << schema << "\", \"kernels\": [" << record << "]}";
+    return folder.file(name);
+  };
+  const std::string base = write("base.json", "mla-isa 1.1", 40);
+  const std::string worse = write("worse.json", "mla-isa 1.1", 44);
+  const std::string markdown = folder.file("kernels.md");
+  const CommandResult regression = harness({"compare", base, worse, "--markdown", markdown});
+  EXPECT_EQ(regression.exit_code, 1) << regression.err;
+  EXPECT_THAT(regression.out, AllOf(HasSubstr("resources.vgpr"), HasSubstr("+4 (+10.0 %)"), HasSubstr("REGRESSION")));
+  EXPECT_GT(std::filesystem::file_size(markdown), 100U);
+  EXPECT_EQ(harness({"compare", worse, base}).exit_code, 0);
+  EXPECT_EQ(harness({"compare", base, write("future.json", "mla-isa 2.0", 40)}).exit_code, 4);
+  EXPECT_EQ(harness({"compare", base, write("report.json", "mla-harness-report", 40)}).exit_code, 4);
 }
 
 }  // namespace
