@@ -55,8 +55,8 @@ class DecodeExecution {
   virtual void run() = 0;
   /// Makes the outputs (guard zones included) visible in the harness's own buffers. Nothing to do on a CPU.
   virtual void fetch() {}
-  /// The harness has written other inputs into its buffers: whoever keeps copies of them must make new ones, so that the
-  /// next `run` answers for these.
+  /// The harness has written other inputs into its buffers: whoever keeps copies of them must make new ones, so that
+  /// the next `run` answers for these.
   virtual void refresh_inputs() {}
   [[nodiscard]] virtual KernelInfo kernel() const = 0;
   [[nodiscard]] virtual Precision precision() const = 0;

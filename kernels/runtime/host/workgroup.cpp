@@ -50,6 +50,9 @@ struct KeptStack {
 
 }  // namespace
 
+// Thrown in a lane that waits for others that will not come.
+struct Workgroup::Stopped {};
+
 struct Workgroup::Stack {
   Stack() {
     void* memory =
@@ -89,7 +92,7 @@ struct Workgroup::Wave {
   const char* meeting = nullptr;
 };
 
-thread_local Workgroup* Workgroup::here_ = nullptr;
+constinit thread_local Workgroup* Workgroup::here_ = nullptr;
 
 Workgroup::Workgroup(const Shape& shape, const Memory& memory)
     : shape_(shape),
@@ -132,6 +135,7 @@ void Workgroup::run(int index, std::uint64_t seed, void (*body)(const void*), co
   body_ = body;
   context_ = context;
   failure_ = nullptr;
+  stopping_ = false;
   at_barrier_.clear();
   // 0xff: a NaN in every element type but e4m3fnuz, where it is -240.
   std::memset(shared_, 0xff, shape_.shared_bytes);
@@ -146,10 +150,19 @@ void Workgroup::run(int index, std::uint64_t seed, void (*body)(const void*), co
   Workgroup* const outer = std::exchange(here_, this);
   run_next(*main_);
   block("its lanes");
-  // Only a failure leaves lanes behind: ending their contexts unwinds them.
-  for (int i = 0; i < shape_.lanes; ++i) lanes_[static_cast<std::size_t>(i)].context = fiber();
+  if (failure_) stop_lanes();
   here_ = outer;
   if (failure_) std::rethrow_exception(failure_);
+}
+
+// After a failure: the lanes left behind end too, each by an exception out of where it waits. Ending their contexts
+// would unwind them as well, but on stacks that the sanitizer was not told of.
+void Workgroup::stop_lanes() {
+  stopping_ = true;
+  for (int i = 0; i < shape_.lanes; ++i) {
+    Lane& lane = lanes_[static_cast<std::size_t>(i)];
+    if (!lane.ended) switch_to(*main_, lane);
+  }
 }
 
 void Workgroup::start_lane(Lane& lane) {
@@ -163,9 +176,7 @@ void Workgroup::start_lane(Lane& lane) {
                        [this, &lane](fiber&& from) {
                          arrived(std::move(from));
                          try {
-                           body_(context_);
-                         } catch (const boost::context::detail::forced_unwind&) {
-                           throw;
+                           if (!stopping_) body_(context_);
                          } catch (...) {
                            if (!failure_) failure_ = std::current_exception();
                          }
@@ -206,11 +217,17 @@ void Workgroup::block(const char* reason) {
   self->waits_for = nullptr;
   if (to == self) return;
   self->waits_for = reason;
-  previous_ = self;
-  run_next(*to);
-  StackChange::leave(&self->fake_stack, to->stack_bottom, to->stack_bytes);
-  arrived(std::move(to->context).resume());
+  switch_to(*self, *to);
+  if (stopping_) throw Stopped();
   self->waits_for = nullptr;
+}
+
+// Returns when the caller, lane `self`, runs again.
+void Workgroup::switch_to(Lane& self, Lane& to) {
+  previous_ = &self;
+  run_next(to);
+  StackChange::leave(&self.fake_stack, to.stack_bottom, to.stack_bytes);
+  arrived(std::move(to.context).resume());
 }
 
 // The first thing on a stack that was switched to.

@@ -68,10 +68,13 @@ class Workgroup {
   struct Lane;
   struct Wave;
   struct Stack;
+  struct Stopped;
 
   void start_lane(Lane& lane);
   [[nodiscard]] boost::context::fiber finish_lane(Lane& lane);
   void block(const char* reason);
+  void switch_to(Lane& self, Lane& to);
+  void stop_lanes();
   void arrived(boost::context::fiber from);
   void release_barrier();
   void run_next(Lane& lane);
@@ -81,7 +84,8 @@ class Workgroup {
   [[nodiscard]] std::string waiting() const;
   std::uint32_t random();
 
-  static thread_local Workgroup* here_;
+  // constinit: otherwise each use from another file first asks whether it is initialised, through what may be null.
+  static constinit thread_local Workgroup* here_;
 
   Shape shape_;
   const Memory& memory_;
@@ -99,6 +103,7 @@ class Workgroup {
   int index_ = 0;
   std::uint64_t random_state_ = 0;
   std::exception_ptr failure_;
+  bool stopping_ = false;
   void (*body_)(const void*) = nullptr;
   const void* context_ = nullptr;
 };
