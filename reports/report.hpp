@@ -96,6 +96,7 @@ struct Case {
   std::string input_digest;
   Verdict verdict = Verdict::passed;
   std::optional<Reason> reason;
+  std::optional<Reason> locus;  // what a wrong result looks like
   std::optional<Performance> performance;
   std::vector<std::pair<std::string, double>> elapsed_ms;
   Json json;  // the whole case as read

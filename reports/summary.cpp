@@ -127,6 +127,7 @@ std::string wrong_cases(const Report& report, const SummaryStyle& style) {
     const std::string verdict = detail::inked(name_of(entry.verdict), ink_of(entry.verdict), style.colour);
     text += fmt::format("\n{}  {} @{}\n", verdict, detail::one_line(names(entry)), entry.provider);
     if (entry.reason) text += fmt::format("  {}: {}\n", entry.reason->kind, detail::one_line(entry.reason->message));
+    if (entry.locus) text += fmt::format("  looks like: {}\n", detail::one_line(entry.locus->message));
     // Never shortened: it is there to be copied.
     text += fmt::format("  {}\n", detail::one_line(entry.repro));
   }

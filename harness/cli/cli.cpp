@@ -57,6 +57,7 @@ int command_line(int argc, char** argv, const ProviderList& providers) {
     add_compare(app, context);
     add_merge(app, context);
     add_report(app, context);
+    add_shrink(app, context);
     add_explain(app, context);
     add_doctor(app, context);
     app.parse(argc, argv);

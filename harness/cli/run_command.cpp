@@ -41,6 +41,9 @@ void add_run(CLI::App& app, CommandContext& context) {
           {"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}}));
   command->add_option("--out", options.out, "Report file (JSON); kept up to date as FILE's .jsonl while running");
   command->add_option("--junit", options.junit, "JUnit XML file");
+  command->add_flag("--metamorphic", options.metamorphic,
+                    "Check relations too: page size, page order, splits, batch order, padding, single decodes, ...");
+  command->add_option("--known", options.known, "List of known failures [the one that comes with the harness]");
   command->add_flag("--resume", options.resume, "Continue the interrupted run that --out belongs to");
   command->add_option("--timeout", options.timeout_seconds, "Seconds a case may take, 0 for no limit [120]")
       ->check(CLI::Range(0.0, 1e6));

@@ -93,6 +93,8 @@ class Provider {
   [[nodiscard]] virtual std::string_view device() const { return "cpu"; }
   /// Whether a run that names no provider includes this one; not those that are too slow for it.
   [[nodiscard]] virtual bool runs_by_default() const { return true; }
+  /// Where this provider replays a captured graph: one that launches the same kernels one by one. Null elsewhere.
+  [[nodiscard]] virtual std::unique_ptr<Provider> eager() const { return nullptr; }
   /// The encoding that a problem's plain `fp8` stands for.
   [[nodiscard]] virtual DataType native_fp8() const { return DataType::e4m3fn; }
 

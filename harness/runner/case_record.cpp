@@ -78,6 +78,11 @@ Json axes_json(const DecodeProblem& problem, const Provider& provider) {
 
 }  // namespace
 
+std::string repro_command(const std::string& word, const Provider& provider, RunMode mode) {
+  const std::string command = fmt::format("mla-harness run {} --provider {}", word, provider.name());
+  return mode == RunMode::check_and_measure ? command : fmt::format("{} --mode {}", command, name_of(mode));
+}
+
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
@@ -101,10 +106,7 @@ Json report_header(const RunOptions& options, const Environment& environment, st
 Json case_identity(const PlannedProblem& plan, const Provider& provider, RunMode mode) {
   Json record;
   record["key"] = case_key(plan.word, provider);
-  record["repro"] = fmt::format("mla-harness run {} --provider {}", plan.word, provider.name());
-  if (mode != RunMode::check_and_measure) {
-    record["repro"] = fmt::format("{} --mode {}", record["repro"].get<std::string>(), name_of(mode));
-  }
+  record["repro"] = repro_command(plan.word, provider, mode);
   record["problem"] = plan.word;
   record["provider"] = provider.name();
   record["device"] = provider.device();

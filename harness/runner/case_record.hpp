@@ -20,6 +20,9 @@ namespace mla::harness {
 /// Key, repro command, suites and axes of a case; verdict and results are added by what ran it.
 [[nodiscard]] nlohmann::ordered_json case_identity(const PlannedProblem& plan, const Provider& provider, RunMode mode);
 
+/// The command that repeats a case.
+[[nodiscard]] std::string repro_command(const std::string& word, const Provider& provider, RunMode mode);
+
 /// "2026-12-01T01:02:03Z".
 [[nodiscard]] std::string utc_now();
 

@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/checks/check_decode.hpp"
 #include "harness/checks/detectability.hpp"
+#include "harness/checks/localise.hpp"
 #include "harness/checks/probes.hpp"
 #include "harness/checks/to_json.hpp"
 #include "harness/runner/cost.hpp"
+#include "harness/runner/metamorphic.hpp"
 #include "harness/runner/performance_record.hpp"
 #include "harness/timing/sample.hpp"
 #include "reference/decode.hpp"
@@ -36,6 +39,19 @@ constexpr int kFewestProbes = 2;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+Json metamorphic_json(const std::vector<RelationResult>& results) {
+  Json list = Json::array();
+  for (const RelationResult& result : results) {
+    const bool number = !result.skipped && std::isfinite(result.max_ratio);
+    list.push_back({{"relation", result.relation},
+                    {"verdict", result.skipped ? "skipped" : name_of(result.verdict)},
+                    {"message", result.message},
+                    {"max_ratio", number ? Json(result.max_ratio) : Json()},
+                    {"bitwise", result.skipped ? Json() : Json(result.bitwise)}});
+  }
+  return list;
 }
 
 // What lies in the arena, in the order in which it was taken.
@@ -69,7 +85,7 @@ class DecodeCaseRun {
   Json record() {
     try {
       prepare();
-      if (check_first() && (!checks_fully(context_.mode) || check_fully())) {
+      if (check_first() && check_relations() && (!checks_fully(context_.mode) || check_fully())) {
         record_["verdict"] = "passed";
         if (measures(context_.mode)) measure();
       }
@@ -125,6 +141,7 @@ class DecodeCaseRun {
       record_["correctness"] = correctness_json(check, execution_->precision());
       record_["safety"] = safety_json(check);
       bool passed = check.passed() || settle("failed", check.failure_kind(), check.message());
+      if (!passed) add_locus(context_.problem, shared_.oracles.front());
       // The provider holds a private copy of the inputs: a write into them shows here and nowhere else.
       if (checks_fully(context_.mode)) {
         const bool changed = inputs_changed();
@@ -139,6 +156,40 @@ class DecodeCaseRun {
 
   [[nodiscard]] DecodeCheck check_against(const DecodeProblem& problem, const reference::DecodeOracle& oracle) const {
     return check_decode(problem, context_.layout, oracle, outputs_, execution_->precision());
+  }
+
+  void add_locus(const DecodeProblem& problem, const reference::DecodeOracle& oracle) {
+    const auto locus = localise(problem, context_.layout.bind(shared_.inputs), oracle, context_.layout.bind(outputs_),
+                                execution_->precision());
+    if (locus) record_["locus"] = {{"kind", locus->kind}, {"message", locus->message}};
+  }
+
+  // The probes spell which token it is.
+  void add_locus(const ProbeCheck& probes) {
+    for (const ProbeFault& fault : probes.faults()) {
+      if (fault.finding.empty()) continue;
+      record_["locus"] = {{"kind", "token"},
+                          {"message", fmt::format("request {}, token {}, head {} in probe {}: {}", fault.request,
+                                                  fault.token, fault.head, name_of(fault.probe), fault.finding)}};
+      return;
+    }
+  }
+
+  // While the inputs still hold the first distribution and the outputs the provider's answer.
+  bool check_relations() {
+    if (!context_.metamorphic) return true;
+    return timed("metamorphic", [this] {
+      const DecodeCase base{context_.problem, context_.layout, shared_.inputs, outputs_};
+      const Precision precision = execution_->precision();
+      const std::vector<RelationResult> results =
+          check_metamorphic({base, shared_.oracles.front(), context_.provider, precision}, *execution_);
+      record_["metamorphic"] = metamorphic_json(results);
+      for (const RelationResult& result : results) {
+        if (result.verdict != TierVerdict::failed) continue;
+        return settle("failed", "metamorphic", result.relation + ": " + result.message);
+      }
+      return true;
+    });
   }
 
   [[nodiscard]] bool inputs_changed() const {
@@ -249,6 +300,7 @@ class DecodeCaseRun {
     if (!check.passed()) {
       record_["correctness"]["distributions"][name]["worst"] =
           correctness_json(check, execution_->precision()).at("worst");
+      add_locus(problem, oracle);
       return settle("failed", check.failure_kind(), fmt::format("on {} contents: {}", name, check.message()));
     }
     detected_.merge(detectability(problem, context_.layout.bind(shared_.inputs), oracle, execution_->precision()));
@@ -271,6 +323,7 @@ class DecodeCaseRun {
     record_["correctness"]["probes"] = probes_json(probes);
     if (!probes.passed()) {
       const auto failures = probes.failures();
+      add_locus(probes);
       return settle("failed", failures.front().kind, message_of(failures));
     }
     detected_.merge(probe_detectability(context_.problem, inputs.pattern(), execution_->precision()));

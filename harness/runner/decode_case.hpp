@@ -33,10 +33,11 @@ struct DecodeCaseContext {
   std::string input_digest;
   RunMode mode = RunMode::check_and_measure;
   std::span<const Ceiling> ceilings;
+  bool metamorphic = false;  // check the metamorphic relations too
 };
 
 /// Runs, checks and measures one provider. Returns JSON with the members of a report's case that this determines:
-/// verdict, reason, kernel, correctness, safety, performance, elapsed_ms.
+/// verdict, reason, locus, kernel, correctness, safety, metamorphic, performance, elapsed_ms.
 [[nodiscard]] std::string run_decode_case(const DecodeCaseContext& context);
 
 }  // namespace mla::harness

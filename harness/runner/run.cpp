@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -13,12 +11,12 @@
 #include "harness/core/terminal.hpp"
 #include "harness/inputs/decode_inputs.hpp"
 #include "harness/runner/case_record.hpp"
+#include "harness/runner/case_runner.hpp"
 #include "harness/runner/ceiling_run.hpp"
-#include "harness/runner/child_process.hpp"
 #include "harness/runner/cost.hpp"
-#include "harness/runner/decode_case.hpp"
 #include "harness/runner/environment.hpp"
 #include "harness/runner/interruption.hpp"
+#include "harness/runner/known_failures.hpp"
 #include "reports/export/junit.hpp"
 #include "reports/journal.hpp"
 #include "reports/summary.hpp"
@@ -31,37 +29,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// A problem's inputs and oracle, ready for every provider with the same fp8 encoding; or why there are none.
-struct Preparation {
-  std::optional<Arena> arena;
-  Json result;           // of prepare_decode
-  Json failure;          // verdict and reason for every case of the problem, null where all went well
-  bool charged = false;  // its time stands in a case's record
-};
-
-Json verdict_json(std::string_view verdict, std::string_view kind, std::string_view message) {
-  return {{"verdict", verdict}, {"reason", {{"kind", kind}, {"message", message}}}};
-}
-
-// The verdict on a case whose process did not come back with a record.
-Json verdict_of_lost_child(const ChildResult& result, std::string_view what) {
-  const std::string message = fmt::format("{} {}", what, describe(result));
-  if (result.end == ChildResult::End::timed_out) return verdict_json("timeout", "timeout", message);
-  return verdict_json("crashed", result.end == ChildResult::End::signalled ? "signal" : "exit", message);
-}
-
 class Run {
  public:
   Run(const RunOptions& options, const ProviderList& providers)
       : options_(options),
         plans_(list_cases(options.selection, providers)),
-        limits_{std::chrono::duration<double>(options.timeout_seconds), InterruptionGuard::requested, options.isolate},
+        case_options_{
+            options.mode,
+            {std::chrono::duration<double>(options.timeout_seconds), InterruptionGuard::requested, options.isolate},
+            options.metamorphic},
+        machine_(read_environment()),
+        known_(KnownFailures::load(
+            options.known.empty() ? KnownFailures::default_file() : std::filesystem::path(options.known),
+            utc_now().substr(0, 10))),
         progress_(options.progress, count_cases(), total_work()) {}
 
   ExitCode execute() {
-    if (measures(options_.mode)) ceilings_ = measure_ceilings_in_child(limits_);
-    header_ = report_header(options_, read_environment(), ceilings_);
+    if (measures(options_.mode)) ceilings_ = measure_ceilings_in_child(case_options_.limits);
+    header_ = report_header(options_, machine_, ceilings_);
     open_journal();
+    note_expired();
     for (const PlannedProblem& plan : plans_) {
       if (InterruptionGuard::requested()) break;
       plan.problem.visit([&](const auto& problem) { run_problem(plan, problem); });
@@ -92,6 +79,14 @@ class Run {
     return work;
   }
 
+  void note_expired() {
+    if (options_.progress == ProgressMode::never) return;
+    for (const KnownFailure* entry : known_.expired()) {
+      progress_.note(fmt::format("known failure expired on {}: {} ({}, {})", entry->expires, entry->problem,
+                                 entry->reason, entry->source));
+    }
+  }
+
   void open_journal() {
     if (options_.out.empty()) return;
     journal_path_ = std::filesystem::path(options_.out).replace_extension(".jsonl");
@@ -104,8 +99,7 @@ class Run {
     // Other contents than those that are measured are for checks alone.
     const DecodeProblem as_run =
         checks_fully(options_.mode) ? problem : problem.with_distribution(problem.fields().distribution);
-    // Keyed by encoding: a problem's plain `fp8` is another problem on a target with the other encoding.
-    std::map<DataType, Preparation> preparations;
+    CaseRunner runner(as_run, case_options_, ceilings_);
     for (const Provider* provider : plan.providers) {
       if (InterruptionGuard::requested()) return;
       const std::string key = case_key(plan.word, *provider);
@@ -115,70 +109,18 @@ class Run {
       }
       progress_.begin(key);
       Json record = case_identity(plan, *provider, options_.mode);
-      const std::optional<Json> outcome = run_case(as_run, *provider, preparations);
+      if (options_.metamorphic) record["repro"] = record["repro"].get<std::string>() + " --metamorphic";
+      const std::optional<Json> outcome = runner.run(*provider);
       if (!outcome) return;  // interrupted: the case was not run
       record.update(*outcome);
+      apply_known(problem, *provider, record);
       keep(record, work_of(problem));
     }
   }
 
-  // The part of the record that running determines; none where the user interrupted.
-  std::optional<Json> run_case(const DecodeProblem& problem, const Provider& provider,
-                               std::map<DataType, Preparation>& preparations) {
-    const Support support = provider.supports(problem);
-    if (!support.ok()) {
-      const bool unimplemented = support.reason == SkipReason::unsupported_operation;
-      return verdict_json(unimplemented ? "unimplemented" : "skipped", name_of(support.reason), support.detail);
-    }
-    const DecodeLayout layout(problem, provider.native_fp8());
-    const auto [at, is_new] = preparations.try_emplace(provider.native_fp8());
-    if (is_new) at->second = prepare(problem, layout);
-    Preparation& ready = at->second;
-    if (InterruptionGuard::requested()) return std::nullopt;
-    if (!ready.failure.is_null()) return ready.failure;
-
-    DecodeCaseContext context{
-        problem,       layout,   provider, ready.arena->descriptor(), ready.result.at("digest").get<std::string>(),
-        options_.mode, ceilings_};
-    const ChildResult child = run_in_child([&] { return run_decode_case(context); }, limits_);
-    if (child.end == ChildResult::End::interrupted) return std::nullopt;
-    Json outcome{{"input_digest", context.input_digest}};
-    outcome.update(child.end == ChildResult::End::finished ? Json::parse(child.payload)
-                                                           : verdict_of_lost_child(child, "the provider's process"));
-    charge_preparation(outcome, ready);
-    return outcome;
-  }
-
-  Preparation prepare(const DecodeProblem& problem, const DecodeLayout& layout) {
-    Preparation ready;
-    const ArenaNeed need = decode_arena_need(problem, layout);
-    // Providers hold copies of their own; twice the need leaves them room.
-    if (2 * need.resident > static_cast<std::size_t>(available_memory_bytes())) {
-      ready.failure = verdict_json("skipped", name_of(SkipReason::not_enough_memory),
-                                   fmt::format("{:.1f} GiB are needed for inputs, oracle and outputs, twice over",
-                                               static_cast<double>(need.resident) / (1U << 30U)));
-      return ready;
-    }
-    ready.arena = Arena::create(need.reserved);
-    const ChildResult child = run_in_child([&] { return prepare_decode(problem, layout, *ready.arena); }, limits_);
-    if (child.end == ChildResult::End::finished) {
-      ready.result = Json::parse(child.payload);
-    } else {
-      ready.failure = verdict_of_lost_child(child, "the oracle's process");
-    }
-    return ready;
-  }
-
-  // Inputs and oracle are made once for several cases; their time is recorded with the first.
-  static void charge_preparation(Json& outcome, Preparation& ready) {
-    if (std::exchange(ready.charged, true)) return;
-    Json elapsed{{"inputs", ready.result.at("inputs_ms")}, {"reference", ready.result.at("reference_ms")}};
-    const Json of_case = outcome.value("elapsed_ms", Json::object());
-    for (const auto& [stage, ms] : of_case.items()) {
-      // The case's own inputs, those of its other distributions and probes, come on top.
-      elapsed[stage] = ms.get<double>() + elapsed.value(stage, 0.0);
-    }
-    outcome["elapsed_ms"] = elapsed;
+  void apply_known(const DecodeProblem& problem, const Provider& provider, Json& record) const {
+    const std::string variant = record.contains("kernel") ? record["kernel"].at("variant").get<std::string>() : "";
+    known_.apply({problem, provider.name(), provider.device(), variant, machine_.gpu}, record);
   }
 
   void keep(const Json& record, double work) {
@@ -189,11 +131,17 @@ class Run {
       cases_.push_back(record);
     }
     progress_.end(record.at("key").get<std::string>(), verdict, work);
-    const bool bad = verdict != "passed" && verdict != "skipped" && verdict != "unimplemented";
-    if (bad && options_.progress != ProgressMode::never) {
-      progress_.note(fmt::format("{}: {}\n  {}", verdict, record.at("reason").at("message").get<std::string>(),
-                                 record.at("repro").get<std::string>()));
+    const bool bad =
+        verdict != "passed" && verdict != "skipped" && verdict != "unimplemented" && verdict != "known_failure";
+    if (bad && options_.progress != ProgressMode::never) progress_.note(note_on(verdict, record));
+  }
+
+  static std::string note_on(const std::string& verdict, const Json& record) {
+    std::string note = fmt::format("{}: {}\n", verdict, record.at("reason").at("message").get<std::string>());
+    if (record.contains("locus")) {
+      note += fmt::format("  looks like: {}\n", record["locus"].at("message").get<std::string>());
     }
+    return note + "  " + record.at("repro").get<std::string>();
   }
 
   ExitCode conclude() {
@@ -227,7 +175,9 @@ class Run {
 
   const RunOptions& options_;
   std::vector<PlannedProblem> plans_;
-  ChildLimits limits_;
+  CaseOptions case_options_;
+  Environment machine_;
+  KnownFailures known_;
   Progress progress_;
   Clock::time_point begin_ = Clock::now();
   std::vector<Ceiling> ceilings_;

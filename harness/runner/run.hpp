@@ -16,8 +16,10 @@ namespace mla::harness {
 struct RunOptions {
   Selection selection;
   RunMode mode = RunMode::check_and_measure;
-  std::string out;    // report file; its journal is beside it with the extension .jsonl. Empty: no files
-  std::string junit;  // JUnit XML file, or empty
+  std::string out;           // report file; its journal is beside it with the extension .jsonl. Empty: no files
+  std::string junit;         // JUnit XML file, or empty
+  bool metamorphic = false;  // check the metamorphic relations of every case that passes otherwise
+  std::string known;         // list of known failures; empty means the one that comes with the harness
   bool resume = false;
   double timeout_seconds = 120;
   bool isolate = true;

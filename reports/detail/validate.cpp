@@ -273,6 +273,36 @@ void check_correctness(const Field& field, int minor) {
   check_worst_list(field, minor);
 }
 
+void check_metamorphic(const Field& relation, int minor) {
+  only_known(relation, minor, {"relation", "verdict", "message", "max_ratio", "bitwise"});
+  (void)relation.at("relation").nonempty();
+  const Field verdict = relation.at("verdict");
+  const std::string& name = verdict.text();
+  if (name != "passed" && name != "failed" && name != "skipped") {
+    verdict.refuse("must be 'passed', 'failed' or 'skipped'");
+  }
+  (void)relation.at("message").text();
+  check_number_or_null(relation, "max_ratio");
+  if (const auto bitwise = relation.find("bitwise")) (void)bitwise->boolean();
+}
+
+void check_known_failure(const Field& field, int minor) {
+  only_known(field, minor, {"reason", "source", "expires", "expired", "verdict"});
+  for (const char* text : {"reason", "source", "expires", "verdict"}) (void)field.at(text).nonempty();
+  (void)field.at("expired").boolean();
+}
+
+void read_findings(const Field& field, int minor, Case& result) {
+  if (const auto locus = field.find("locus")) {
+    only_known(*locus, minor, {"kind", "message"});
+    result.locus = {locus->at("kind").nonempty(), locus->at("message").text()};
+  }
+  if (const auto relations = field.find("metamorphic")) {
+    relations->array().each([&](const Field& relation) { check_metamorphic(relation, minor); });
+  }
+  if (const auto known = field.find("known_failure")) check_known_failure(*known, minor);
+}
+
 void check_safety(const Field& field, int minor) {
   only_known(field, minor, {"canary", "poison_left", "inputs_unchanged", "bitwise_repeats", "bitwise_equal"});
   if (const auto canary = field.find("canary")) (void)canary->nonempty();
@@ -398,7 +428,7 @@ void check_key(const Field& field, Case& report_case) {
 Case read_case(const Field& field, int minor) {
   only_known(field, minor,
              {"key", "repro", "problem", "provider", "device", "suites", "kernel", "axes", "input_digest", "verdict",
-              "reason", "correctness", "safety", "performance", "elapsed_ms"});
+              "reason", "locus", "metamorphic", "known_failure", "correctness", "safety", "performance", "elapsed_ms"});
   Case result;
   result.problem = field.at("problem").nonempty();
   result.provider = field.at("provider").nonempty();
@@ -411,6 +441,7 @@ Case read_case(const Field& field, int minor) {
   if (const auto digest = field.find("input_digest")) result.input_digest = digest->text();
   result.verdict = read_verdict(field.at("verdict"));
   read_reason(field, minor, result);
+  read_findings(field, minor, result);
   if (const auto correctness = field.find("correctness")) check_correctness(*correctness, minor);
   if (const auto safety = field.find("safety")) check_safety(*safety, minor);
   if (const auto performance = field.find("performance")) {

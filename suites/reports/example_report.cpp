@@ -150,6 +150,22 @@ Json example_case(std::string_view problem, std::string_view provider, Verdict v
   result["input_digest"] = "00ff00ff00ff00ff";
   result["verdict"] = std::string(reports::name_of(verdict));
   result["reason"] = reason_of(verdict);
+  result["locus"] = verdict == Verdict::failed
+                        ? Json({{"kind", "token"}, {"message", "head 5 of 16 alone: token 7 has no weight"}})
+                        : Json(nullptr);
+  result["metamorphic"] = verdict == Verdict::passed ? Json::array({{{"relation", "page_size"},
+                                                                     {"verdict", "passed"},
+                                                                     {"message", "page 16 as page 64"},
+                                                                     {"max_ratio", 0.25},
+                                                                     {"bitwise", false}}})
+                                                     : Json(nullptr);
+  const bool known = verdict == Verdict::known_failure || verdict == Verdict::unexpected_pass;
+  result["known_failure"] = known ? Json({{"reason", "a race"},
+                                          {"source", "aiter#4638"},
+                                          {"expires", "2027-01-31"},
+                                          {"expired", false},
+                                          {"verdict", verdict == Verdict::known_failure ? "failed" : "passed"}})
+                                  : Json(nullptr);
   result["correctness"] = correctness(verdict);
   result["safety"] = was_checked(verdict) ? Json({{"canary", "ok"},
                                                   {"poison_left", 0},

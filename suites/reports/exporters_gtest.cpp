@@ -90,6 +90,7 @@ TEST(Summary, TableFailuresCountsAndTimes) {
   EXPECT_THAT(text,
               AllOf(HasSubstr("deepseek-v3-tp8  eigen"), HasSubstr("812 us"), HasSubstr("6.40x torch"),
                     HasSubstr("\nfailed  decode:b=2 @eigen\n  hard_bound: row 3 is 2.1 times its bound off\n"
+                              "  looks like: head 5 of 16 alone: token 7 has no weight\n"
                               "  mla-harness run decode:b=2 --provider eigen\n"),
                     HasSubstr("\n10 cases: passed 2, failed 1, mistrusted 1, skipped 1, unimplemented 1, crashed 1, "
                               "timeout 1, known_failure 1, unexpected_pass 1\n"),

@@ -84,7 +84,9 @@ Json small_report() {
   Json baseline = passed;
   baseline["key"] = "decode:b=2 @torch";
   baseline["provider"] = "torch";
-  return example_report({example_case("decode:b=1", "eigen", Verdict::failed), passed, baseline});
+  Json failed = example_case("decode:b=1", "eigen", Verdict::failed);
+  failed["known_failure"] = example_case("decode:b=1", "eigen", Verdict::known_failure)["known_failure"];
+  return example_report({failed, passed, baseline});
 }
 
 bool reader_accepts(const Json& document, std::string& message) {
@@ -109,8 +111,9 @@ TEST(ReportSchema, AgreesWithTheReaderOnEverySingleChange) {
                    Json::array({1}), Json::object(), Json::object({{"x", 1}}), Json::object({{"x", "y"}})});
   const Json original = small_report();
   std::vector<std::string> pointers;
-  for (const char* part : {"/schema", "/run", "/environment", "/ceilings/0", "/cases/0/reason", "/cases/0/verdict",
-                           "/cases/0/performance", "/cases/1", "/summary"}) {
+  for (const char* part :
+       {"/schema", "/run", "/environment", "/ceilings/0", "/cases/0/reason", "/cases/0/verdict", "/cases/0/locus",
+        "/cases/0/known_failure", "/cases/0/performance", "/cases/1", "/summary"}) {
     collect(original.at(Json::json_pointer(part)), part, pointers);
   }
   ASSERT_GT(pointers.size(), 100U);

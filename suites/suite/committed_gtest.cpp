@@ -35,8 +35,8 @@ const DecodeProblem& decode(const Problem& problem) {
   return *problem.visit([](const DecodeProblem& p) { return &p; });
 }
 
-std::string validate(const nlohmann::json& document) {
-  const nlohmann::json text = read_strict_json(suites_directory() / "schema" / "mla-harness-suite-1.0.schema.json");
+std::string validate(const nlohmann::json& document, const char* name = "mla-harness-suite-1.0.schema.json") {
+  const nlohmann::json text = read_strict_json(suites_directory() / "schema" / name);
   valijson::Schema schema;
   valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema);
   valijson::ValidationResults results;
@@ -116,6 +116,18 @@ TEST(Schema, RefusesWhatTheLoaderRefuses) {
   EXPECT_NE(broken("/groups/0/tp", "8"), "valid");
   EXPECT_NE(broken("/groups/0/zip/kv", 5), "valid");
   EXPECT_NE(broken("/groups/0/extra", 5), "valid");
+}
+
+TEST(KnownFailures, ListFollowsItsSchemaAndTheSchemaRefusesWhatTheReaderDoes) {
+  constexpr const char* kSchema = "mla-harness-known-failures-1.0.schema.json";
+  nlohmann::json list = read_strict_json(suites_directory() / "data" / "known-failures.json");
+  EXPECT_EQ(validate(list, kSchema), "valid");
+  list["known"] = {{{"problem", "decode:q=4"}, {"reason", "why"}, {"source", "where"}, {"expires", "2027-01-31"}}};
+  EXPECT_EQ(validate(list, kSchema), "valid");
+  list["known"][0]["expires"] = "soon";
+  EXPECT_NE(validate(list, kSchema), "valid");
+  list["known"][0].erase("expires");
+  EXPECT_NE(validate(list, kSchema), "valid");
 }
 
 // A minute on two cores: context tokens are what the reference's time goes by.

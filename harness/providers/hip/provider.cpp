@@ -41,6 +41,10 @@ class HipProvider final : public Provider {
   [[nodiscard]] std::string_view device() const override { return "gpu"; }
   // The same kernels as `hip`, for a second measurement: run where it is named.
   [[nodiscard]] bool runs_by_default() const override { return planning_ == hip::Planning::outside; }
+  [[nodiscard]] std::unique_ptr<Provider> eager() const override {
+    if (launch_ == hip::Launch::eager) return nullptr;
+    return std::make_unique<HipProvider>("hip", std::string(), hip::Launch::eager, planning_);
+  }
   [[nodiscard]] DataType native_fp8() const override {
     return amd_arch_ == "gfx942" ? DataType::e4m3fnuz : DataType::e4m3fn;
   }
