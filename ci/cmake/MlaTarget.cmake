@@ -4,9 +4,10 @@
 set(MLA_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align=strict
     -Wdouble-promotion -Wimplicit-fallthrough)
 
-# g++ 12 reports overlapping memcpy inside std::string operator+ where there is none (GCC PR 105651).
+# g++ 12 reports overlapping memcpy inside std::string operator+ where there is none (GCC PR 105651), and, on machines
+# with AVX-512, operands that its own intrinsics leave undefined on purpose (GCC PR 105593).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(APPEND MLA_WARNINGS -Wno-restrict)
+  list(APPEND MLA_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 
 function(mla_configure target)
