@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/detail/fast_json.hpp"
 #include "reports/detail/file.hpp"
 #include "reports/detail/journal_lines.hpp"
 #include "reports/detail/strict_json.hpp"
@@ -18,8 +19,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-Report load_text(std::string_view text) {
-  if (is_blank(text)) throw ReportError("the file is empty");
+/// Text that is no report of the usual form: says what is wrong with it, if anything is.
+Report load_carefully(std::string_view text) {
   if (detail::is_journal(text)) {
     const detail::JournalLines lines = detail::read_journal(text);
     Report report =
@@ -33,11 +34,21 @@ Report load_text(std::string_view text) {
   return parse_report(detail::parse_strict(text));
 }
 
+Report load_text(const std::string& text, CaseJson keep) {
+  if (is_blank(text)) throw ReportError("the file is empty");
+  if (auto report = detail::read_fast(text, keep)) return *std::move(report);
+  Report report = load_carefully(text);
+  if (keep == CaseJson::drop) {
+    for (Case& entry : report.cases) entry.json = nullptr;
+  }
+  return report;
+}
+
 }  // namespace
 
-Report load_report(const std::filesystem::path& path) {
+Report load_report(const std::filesystem::path& path, CaseJson keep) {
   try {
-    return load_text(detail::read_file(path));
+    return load_text(detail::read_file(path), keep);
   } catch (const ReportError& error) {
     throw ReportError(fmt::format("{}: {}", path.string(), error.what()));
   }

@@ -29,16 +29,18 @@ struct CompareArguments {
   reports::CompareOptions options;
 };
 
-void write_documents(const CompareArguments& arguments, const std::string& markdown, const reports::Json& json) {
-  if (!arguments.markdown.empty()) reports::write_file(arguments.markdown, markdown);
-  if (!arguments.json.empty()) reports::write_file(arguments.json, reports::dump_strict(json, 2) + "\n");
+void write_json(const std::string& path, const reports::Json& document) {
+  reports::write_file(path, reports::dump_strict(document, 2) + "\n");
 }
 
 ExitCode compare_kernels(const CompareArguments& arguments) {
   const reports::IsaComparison comparison =
       reports::compare_isa(reports::load_isa_report(arguments.base), reports::load_isa_report(arguments.next),
                            arguments.base, arguments.next);
-  write_documents(arguments, reports::isa_comparison_markdown(comparison), reports::isa_comparison_json(comparison));
+  if (!arguments.markdown.empty()) {
+    reports::write_file(arguments.markdown, reports::isa_comparison_markdown(comparison));
+  }
+  if (!arguments.json.empty()) write_json(arguments.json, reports::isa_comparison_json(comparison));
   fmt::print("{}", reports::isa_comparison_text(comparison, {terminal_columns(), stdout_is_terminal()}));
   return static_cast<ExitCode>(comparison.exit());
 }
@@ -51,12 +53,16 @@ ExitCode compare_reports(const CompareArguments& arguments) {
   options.margin = arguments.margin_percent / 100;
   options.base_name = arguments.base;
   options.next_name = arguments.next;
-  // Reading takes the time: both at once.
-  auto reading = std::async(std::launch::async, [&] { return reports::load_report(arguments.base); });
-  const reports::Report next = reports::load_report(arguments.next);
+  // Reading takes the time: both at once. The page alone shows more of a case than the comparison needs.
+  using reports::CaseJson;
+  const CaseJson keep = arguments.html.empty() ? CaseJson::drop : CaseJson::keep;
+  auto reading = std::async(std::launch::async, [&] { return reports::load_report(arguments.base, CaseJson::drop); });
+  const reports::Report next = reports::load_report(arguments.next, keep);
   const reports::Comparison comparison = reports::compare(reading.get(), next, options);
-  write_documents(arguments, reports::comparison_markdown(comparison, {.link = arguments.link}),
-                  reports::comparison_json(comparison));
+  if (!arguments.markdown.empty()) {
+    reports::write_file(arguments.markdown, reports::comparison_markdown(comparison, {.link = arguments.link}));
+  }
+  if (!arguments.json.empty()) write_json(arguments.json, reports::comparison_json(comparison));
   if (!arguments.html.empty()) {
     reports::write_file(arguments.html, reports::dashboard_html(next, {.comparison = &comparison, .view = "compare"}));
   }

@@ -64,7 +64,7 @@ reports::History read_history(const ReportArguments& arguments) {
       const reports::IndexWork work = reports::add_directory(builder, input, show_progress);
       if (!work.written) fmt::print(stderr, "note: {}: the index cannot be written; every report was read\n", input);
     } else {
-      builder.add(input, reports::load_report(input));
+      builder.add(input, reports::load_report(input, reports::CaseJson::drop));
     }
   }
   reports::History history = builder.build(arguments.history);
@@ -80,7 +80,7 @@ reports::History read_history(const ReportArguments& arguments) {
 std::optional<reports::Comparison> against_previous(const reports::HistoryGroup& group, const reports::Report& newest) {
   for (auto run = group.runs.rbegin() + 1; run != group.runs.rend(); ++run) {
     if (!run->complete) continue;
-    const reports::Report base = reports::load_report(run->path);
+    const reports::Report base = reports::load_report(run->path, reports::CaseJson::drop);
     reports::CompareOptions options;
     // An older run of other suites is no missing case here: the page shows what changed.
     options.allow_missing = true;

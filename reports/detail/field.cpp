@@ -96,6 +96,11 @@ const Field& Field::only(std::initializer_list<std::string_view> members) const 
   return *this;
 }
 
+bool Field::is_text(std::string_view text) const {
+  const auto* string = value_->get_ptr<const std::string*>();
+  return string != nullptr && *string == text;
+}
+
 const std::string& Field::text() const {
   const auto* string = value_->get_ptr<const std::string*>();
   if (string == nullptr) refuse("must be a string");

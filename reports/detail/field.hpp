@@ -33,6 +33,11 @@ class Field {
   /// Refuses members that are not in the list.
   const Field& only(std::initializer_list<std::string_view> members) const;
 
+  [[nodiscard]] bool is_number() const { return value_->is_number(); }
+  [[nodiscard]] bool is_structured() const { return value_->is_structured(); }
+  [[nodiscard]] bool is_text(std::string_view text) const;
+  [[nodiscard]] std::size_t size() const { return value_->size(); }
+
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] const std::string& nonempty() const;
   [[nodiscard]] bool boolean() const;

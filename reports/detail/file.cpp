@@ -24,7 +24,9 @@ std::string read_file(const std::filesystem::path& path) {
     throw ReportError(fmt::format("{} bytes: a report has at most {}", size, kMaxReportBytes));
   }
   std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
+  std::string text;
+  text.reserve(static_cast<std::size_t>(size) + kReadAhead);
+  text.resize(static_cast<std::size_t>(size));
   if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
     throw ReportError("cannot be read");
   }

@@ -14,6 +14,12 @@ enum class HeaderOf : std::uint8_t { report, journal };
 /// readable version of the report schema is refused first, so that a foreign file is called foreign.
 [[nodiscard]] Report parse_header(const Json& document, HeaderOf kind);
 
+/// The schema minor of a document, which needs no other member. Refuses what is no readable report.
+[[nodiscard]] int parse_minor(const Json& document);
+
+/// Reads the member summary and holds its counts to those of the cases read before.
+void parse_summary(const Json& document, Report& report);
+
 /// Reads one case; `minor` is the schema minor of its file. `document` holds `value`, for messages.
 [[nodiscard]] Case parse_case(const Json& document, const Json& value, int minor);
 

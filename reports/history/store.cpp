@@ -77,7 +77,7 @@ struct Extract {
 
 Extract extract(const fs::path& path) {
   try {
-    const Report report = load_report(path);
+    const Report report = load_report(path, CaseJson::drop);
     Extract result{.refused = {}, .run = history_run(path.string(), report), .points = {}};
     for (const Case& entry : report.cases) {
       result.points.push_back({entry.key, entry.problem, entry.provider, entry.short_name(), history_point(entry)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <boost/math/distributions/students_t.hpp>
@@ -45,16 +46,39 @@ double common_sd(std::span<const Effect> effects) {
   return sds.empty() ? 0 : median(std::move(sds));
 }
 
-Decision test(const Effect& effect, const Moderated& moderated) {
+/// Quantiles of Student's t. Most cases of a comparison have the same degrees of freedom, and a quantile costs more
+/// than the rest of a case's decision.
+class Quantiles {
+ public:
+  struct OfT {
+    double q80;
+    double q95;
+    double q975;
+  };
+
+  [[nodiscard]] const OfT& at(double degrees) {
+    const auto [found, added] = known_.try_emplace(degrees);
+    if (added) {
+      const StudentsT t(degrees);
+      using boost::math::quantile;
+      found->second = {quantile(t, 0.80), quantile(t, 0.95), quantile(t, 0.975)};
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<double, OfT> known_;
+};
+
+Decision test(const Effect& effect, const Moderated& moderated, const Quantiles::OfT& quantiles) {
   const double error = moderated.sd * effect.error_per_sd;
   const StudentsT t(moderated.degrees);
-  const auto quantile = [&](double probability) { return boost::math::quantile(t, probability); };
   Decision decision;
   decision.p_slower = boost::math::cdf(boost::math::complement(t, (effect.mean - effect.margin) / error));
   decision.p_faster = boost::math::cdf(t, (effect.mean + effect.margin) / error);
-  decision.ci95 = {effect.mean - quantile(0.975) * error, effect.mean + quantile(0.975) * error};
-  decision.detectable_change = effect.margin + (quantile(0.95) + quantile(0.80)) * error;
-  const double half90 = quantile(0.95) * error;
+  decision.ci95 = {effect.mean - quantiles.q975 * error, effect.mean + quantiles.q975 * error};
+  decision.detectable_change = effect.margin + (quantiles.q95 + quantiles.q80) * error;
+  const double half90 = quantiles.q95 * error;
   if (std::abs(effect.mean) + half90 < effect.margin) decision.outcome = Outcome::same;
   return decision;
 }
@@ -96,8 +120,10 @@ std::vector<Decision> decide(std::span<const Effect> effects, const DecisionOpti
   std::vector<Decision> decisions;
   std::vector<double> slower;
   std::vector<double> faster;
+  Quantiles quantiles;
   for (const Effect& effect : effects) {
-    decisions.push_back(test(effect, moderate(effect, common, shared)));
+    const Moderated moderated = moderate(effect, common, shared);
+    decisions.push_back(test(effect, moderated, quantiles.at(moderated.degrees)));
     slower.push_back(decisions.back().p_slower);
     faster.push_back(decisions.back().p_faster);
   }

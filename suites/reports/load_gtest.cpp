@@ -61,6 +61,51 @@ TEST(LoadReport, KeepsTheCasesAsTheyWereWritten) {
   for (std::size_t i = 0; i < report.cases.size(); ++i) EXPECT_EQ(report.cases[i].json, written["cases"][i]);
 }
 
+/// What is typed of a case.
+void expect_equal(const reports::Case& a, const reports::Case& b) {
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(a.repro, b.repro);
+  EXPECT_EQ(a.short_name(), b.short_name());
+  EXPECT_EQ(a.verdict, b.verdict);
+  EXPECT_EQ(a.input_digest, b.input_digest);
+  EXPECT_EQ(a.elapsed_ms, b.elapsed_ms);
+  EXPECT_EQ(a.reason ? a.reason->message : "", b.reason ? b.reason->message : "");
+  EXPECT_EQ(a.kernel ? a.kernel->digest : "", b.kernel ? b.kernel->digest : "");
+  ASSERT_EQ(a.performance.has_value(), b.performance.has_value());
+  if (!a.performance) return;
+  EXPECT_EQ(a.performance->launch_samples_ns, b.performance->launch_samples_ns);
+  EXPECT_EQ(a.performance->median_ns, b.performance->median_ns);
+  EXPECT_EQ(a.performance->ci95_low_ns, b.performance->ci95_low_ns);
+  EXPECT_EQ(a.performance->bytes, b.performance->bytes);
+  EXPECT_EQ(a.performance->ceiling->name, b.performance->ceiling->name);
+  EXPECT_EQ(a.performance->stages.size(), b.performance->stages.size());
+}
+
+TEST(LoadReport, FromAFileIsWhatItIsFromADocument) {
+  const Json document = example_report();
+  const auto expected = reports::parse_report(document);
+  const TemporaryFolder folder;
+  Json turned;  // an order that only the careful way reads
+  for (const char* member : {"cases", "summary", "ceilings", "environment", "run", "schema"}) {
+    turned[member] = document[member];
+  }
+  for (const std::string& text : {document.dump(), document.dump(2) + "\n\n", turned.dump()}) {
+    put(folder / "r.json", text);
+    for (const auto keep : {reports::CaseJson::keep, reports::CaseJson::drop}) {
+      const auto report = load_report(folder / "r.json", keep);
+      EXPECT_EQ(report.header, expected.header);
+      EXPECT_EQ(report.elapsed_s, expected.elapsed_s);
+      EXPECT_EQ(report.counts.by_verdict, expected.counts.by_verdict);
+      EXPECT_EQ(report.provider_ratios.size(), expected.provider_ratios.size());
+      ASSERT_EQ(report.cases.size(), expected.cases.size());
+      for (std::size_t i = 0; i < report.cases.size(); ++i) {
+        expect_equal(report.cases[i], expected.cases[i]);
+        EXPECT_EQ(report.cases[i].json, keep == reports::CaseJson::keep ? expected.cases[i].json : Json());
+      }
+    }
+  }
+}
+
 TEST(LoadReport, NewerMinorIsReadWithAWarningAndItsFieldsIgnored) {
   Json document = example_report();
   document["schema"]["version"] = "1.7.0";
@@ -92,6 +137,11 @@ TEST_P(SpoiledReport, IsRefusedInOneLineThatNamesPlaceValueAndRule) {
   EXPECT_THAT(message, HasSubstr(GetParam().expected));
   EXPECT_THAT(message, Not(HasSubstr("\n")));
   EXPECT_LT(message.size(), 400U);
+
+  const TemporaryFolder folder;
+  put(folder / "r.json", document.dump());  // an infinity becomes null, and is refused all the same
+  EXPECT_THAT(refusal([&] { (void)load_report(folder / "r.json", reports::CaseJson::drop); }),
+              StartsWith((folder / "r.json").string() + ": "));
 }
 
 Json& at(Json& document, const char* pointer) {
@@ -189,6 +239,7 @@ TEST_P(MalformedFile, IsRefusedInOneLineThatBeginsWithThePath) {
   put(folder / "r.json", GetParam().text);
   const std::string message = refusal([&] { (void)load_report(folder / "r.json"); });
   EXPECT_THAT(message, AllOf(StartsWith((folder / "r.json").string() + ": "), HasSubstr(GetParam().expected)));
+  EXPECT_EQ(refusal([&] { (void)load_report(folder / "r.json", reports::CaseJson::drop); }), message);
   EXPECT_THAT(message, Not(HasSubstr("\n")));
   EXPECT_LT(message.size(), 400U);
 }
@@ -217,6 +268,13 @@ const std::vector<Malformed> kMalformed = {
     {"TwoVerdicts", edited("\"verdict\":\"passed\"", "\"verdict\":\"failed\",\"verdict\":\"passed\""),
      "/cases/0: member 'verdict' occurs twice"},
     {"TwoSummaries", edited("\"summary\":", "\"summary\":{},\"summary\":"), "/: member 'summary' occurs twice"},
+    {"TwoCaseLists", edited("\"cases\":", "\"cases\":[],\"cases\":"), "/: member 'cases' occurs twice"},
+    {"TwoMembersOfAFreeForm", edited("\"precision\":{", "\"precision\":{\"x\":1,\"x\":2,"),
+     "/cases/0/correctness/precision: member 'x' occurs twice"},
+    {"TwoEqualKeysSpeltApart", edited("\"verdict\":\"passed\"", "\"verdict\":\"passed\",\"verdic\\u0074\":1"),
+     "/cases/0: member 'verdict' occurs twice"},
+    {"NoCommaBetweenMembers", edited(",\"environment\":", "\"environment\":"), "not valid JSON at byte"},
+    {"WordBehindAMember", edited(",\"environment\":", "x,\"environment\":"), "not valid JSON at byte"},
     {"NotUtf8", edited("node7", "node\xFF"), "not valid JSON at byte"},
     {"ControlCharacter", edited("node7", "node\x01"), "not valid JSON at byte"},
     {"LoneSurrogate", edited("node7", "\\ud800"), "not valid JSON at byte"},
