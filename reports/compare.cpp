@@ -1,16 +1,14 @@
 #include "reports/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "reports/detail/speed_judge.hpp"
 #include "reports/detail/text.hpp"
-#include "reports/statistics/decision.hpp"
-#include "reports/statistics/median.hpp"
 
 namespace mla::reports {
 namespace {
@@ -24,61 +22,6 @@ Change classify(std::optional<Verdict> base, std::optional<Verdict> next) {
   if (is_unchecked(*next)) return is_unchecked(*base) ? Change::unchanged : Change::unchecked;
   if (is_wrong(*base) && *next != Verdict::known_failure) return Change::fixed;
   return *base == *next ? Change::unchanged : Change::changed;
-}
-
-/// The logarithm of each launch's median.
-std::vector<double> launch_logs(const Performance& performance) {
-  std::vector<double> logs;
-  for (const auto& launch : performance.launch_samples_ns) logs.push_back(std::log(statistics::median(launch)));
-  return logs;
-}
-
-/// The logarithms of all samples, whichever launch they come from.
-std::vector<double> sample_logs(const Performance& performance) {
-  std::vector<double> logs;
-  for (const auto& launch : performance.launch_samples_ns) {
-    for (const double ns : launch) logs.push_back(std::log(ns));
-  }
-  return logs;
-}
-
-bool enough_launches(const Ratio& ratio) {
-  return std::min(ratio.base_launches, ratio.next_launches) >= kMinLaunches;
-}
-
-/// What can be said of one case by itself. With too few launches that is all there will be.
-Ratio ratio_of(const Performance& base, const Performance& next, const CompareOptions& options) {
-  Ratio ratio;
-  ratio.base_launches = base.launch_samples_ns.size();
-  ratio.next_launches = next.launch_samples_ns.size();
-  const bool by_launch = enough_launches(ratio);
-  const auto a = statistics::estimate_median(by_launch ? launch_logs(next) : sample_logs(next));
-  const auto b = statistics::estimate_median(by_launch ? launch_logs(base) : sample_logs(base));
-  const auto interval = statistics::difference_interval(a, b);
-  ratio.estimate = std::exp(a.value - b.value);
-  ratio.low = std::exp(interval.low);
-  ratio.high = std::exp(interval.high);
-  ratio.base_ns = std::exp(b.value);
-  ratio.next_ns = std::exp(a.value);
-  ratio.margin = std::max(options.margin, options.floor_ns / ratio.base_ns);
-  if (!by_launch) ratio.margin = std::max(ratio.margin, kFewLaunchesMargin);
-  return ratio;
-}
-
-/// Samples of few launches: a verdict only where the change is beyond what one unlucky launch explains.
-Speed verdict_of_few(const Ratio& ratio) {
-  if (ratio.low > 1 + ratio.margin) return Speed::regressed;
-  return ratio.high < 1 / (1 + ratio.margin) ? Speed::improved : Speed::inconclusive;
-}
-
-Speed speed_of(statistics::Outcome outcome) {
-  switch (outcome) {
-    case statistics::Outcome::same: return Speed::same;
-    case statistics::Outcome::improved: return Speed::improved;
-    case statistics::Outcome::regressed: return Speed::regressed;
-    case statistics::Outcome::inconclusive: return Speed::inconclusive;
-  }
-  return Speed::inconclusive;
 }
 
 /// Why two measurements of one case must not be compared; empty where they may.
@@ -106,7 +49,10 @@ bool measures(const Run& run) {
 class Comparer {
  public:
   Comparer(const Report& base, const Report& next, const CompareOptions& options)
-      : base_(base), next_(next), same_machine_(base.environment.fingerprint == next.environment.fingerprint) {
+      : base_(base),
+        next_(next),
+        same_machine_(base.environment.fingerprint == next.environment.fingerprint),
+        judge_(options, next.environment.fingerprint) {
     result_.options = options;
     result_.base = base.run;
     result_.next = next.run;
@@ -126,7 +72,9 @@ class Comparer {
     for (const Case& entry : base_.cases) {
       if (by_key.contains(entry.key)) add(&entry, nullptr);
     }
-    decide_speeds();
+    judge_.decide(result_.cases);
+    result_.drift = judge_.drift();
+    detail::name_faster_paths(result_.cases);
     for (const CaseComparison& entry : result_.cases) count(entry);
     add_notes();
     return std::move(result_);
@@ -140,6 +88,7 @@ class Comparer {
     entry.repro = named.repro;
     entry.problem = named.problem;
     entry.provider = named.provider;
+    entry.device = named.device;
     entry.name = named.short_name();
     if (base != nullptr) entry.base = base->verdict;
     if (next != nullptr) {
@@ -175,31 +124,8 @@ class Comparer {
       }
       return;
     }
-    entry.note = same_machine_ ? objection(base, next) : "fingerprints differ";
-    entry.ratio = ratio_of(*base.performance, *next.performance, result_.options);
-    if (!entry.note.empty()) {
-      entry.speed = Speed::invalid;
-    } else if (!enough_launches(*entry.ratio)) {
-      entry.speed = verdict_of_few(*entry.ratio);
-      ++few_launches_;
-    } else {
-      effects_.push_back(statistics::unpaired_effect(launch_logs(*next.performance), launch_logs(*base.performance),
-                                                     std::log1p(entry.ratio->margin)));
-      place_of_effect_.push_back(result_.cases.size());
-    }
-  }
-
-  /// Cases with enough launches are decided together: they share their variance and their false alarms.
-  void decide_speeds() {
-    const std::vector<statistics::Decision> decisions = statistics::decide(effects_);
-    for (std::size_t i = 0; i < decisions.size(); ++i) {
-      CaseComparison& entry = result_.cases[place_of_effect_[i]];
-      entry.speed = speed_of(decisions[i].outcome);
-      entry.ratio->estimate = std::exp(effects_[i].estimate);
-      entry.ratio->low = std::exp(decisions[i].ci95.low);
-      entry.ratio->high = std::exp(decisions[i].ci95.high);
-      entry.ratio->detectable = std::expm1(decisions[i].detectable_change);
-    }
+    const std::string why_not = same_machine_ ? objection(base, next) : "fingerprints differ";
+    judge_.add(*base.performance, *next.performance, result_.cases.size(), why_not, entry);
   }
 
   void count(const CaseComparison& entry) {
@@ -226,20 +152,31 @@ class Comparer {
       note(fmt::format("fingerprints differ ({} and {}): times are shown, not judged", result_.base_fingerprint,
                        result_.next_fingerprint));
     }
-    if (few_launches_ > 0) {
+    note_canaries();
+    if (judge_.few_launches() > 0) {
       note(fmt::format("{} of fewer than {} launches a side: only a change beyond {:.0f} % is judged",
-                       detail::plural(few_launches_, "case"), kMinLaunches,
+                       detail::plural(judge_.few_launches(), "case"), kMinLaunches,
                        100 * std::max(result_.options.margin, kFewLaunchesMargin)));
     }
     if (result_.tally.matched == 0) note("no case is in both reports");
   }
 
+  void note_canaries() {
+    if (result_.drift) {
+      result_.notes.push_back(fmt::format("canaries: {}, changed by {:+.2f} %, which is taken off every ratio",
+                                          detail::plural(result_.drift->cases, "case"),
+                                          100 * (result_.drift->ratio - 1)));
+    }
+    const std::string& of = result_.options.margins.floors.fingerprint;
+    if (!of.empty() && of != result_.next_fingerprint) {
+      result_.notes.push_back(fmt::format("the floors are of another machine ({}) and do not count", of));
+    }
+  }
+
   const Report& base_;
   const Report& next_;
   bool same_machine_;
-  std::size_t few_launches_ = 0;  // cases
-  std::vector<statistics::Effect> effects_;
-  std::vector<std::size_t> place_of_effect_;  // in result_.cases
+  detail::SpeedJudge judge_;
   Comparison result_;
 };
 

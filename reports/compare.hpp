@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/margins.hpp"
 #include "reports/report.hpp"
 
 namespace mla::reports {
@@ -16,6 +17,7 @@ struct CompareOptions {
   double floor_ns = 500;       // a change below this cannot be told from the clock's granularity
   bool allow_missing = false;  // vanished cases are shown but do not fail the comparison
   bool strict = false;         // an inconclusive case, or an unexpected pass, counts as a regression
+  Margins margins = {};        // of single cases; `margin` is for those that they do not name
   std::string base_name = "BASE";
   std::string next_name = "NEW";
 };
@@ -63,6 +65,7 @@ struct CaseComparison {
   std::string repro;  // of NEW where the case is there
   std::string problem;
   std::string provider;
+  std::string device;
   std::string name;  // short name, or the problem
   std::optional<Verdict> base;
   std::optional<Verdict> next;
@@ -70,6 +73,7 @@ struct CaseComparison {
   Change change = Change::unchanged;
   Speed speed = Speed::not_compared;
   std::optional<Ratio> ratio;
+  bool canary = false;  // its change was taken for the machine's
   bool kernel_changed = false;
   std::string base_kernel;  // "name variant digest"
   std::string next_kernel;
@@ -94,6 +98,12 @@ struct Tally {
 /// presumes that the earlier questions were answered well. A comparison in which no case matched is invalid.
 [[nodiscard]] CompareExit exit_code(const Tally& tally, bool allow_missing, bool strict);
 
+/// By how much the cases changed that cannot have changed: the machine's clock, its power limit, its neighbours.
+struct CanaryDrift {
+  std::size_t cases = 0;
+  double ratio = 1;  // median of theirs, NEW over BASE
+};
+
 struct Comparison {
   CompareOptions options;
   Run base;
@@ -101,6 +111,7 @@ struct Comparison {
   std::string base_fingerprint;
   std::string next_fingerprint;
   std::vector<CaseComparison> cases;  // in NEW's order, then those missing from it
+  std::optional<CanaryDrift> drift;   // taken off the ratios
   std::vector<std::string> notes;     // one line each, on the comparison as a whole
   Tally tally;
 
@@ -115,11 +126,17 @@ struct Comparison {
 /// would have been found. With fewer launches the interval holds the noise within a launch only; such a case is never
 /// SAME, and is flagged only where that whole interval lies beyond kFewLaunchesMargin. Different fingerprints, inputs,
 /// timers or cache regimes: INVALID.
+///
+/// Two sessions may differ by the machine. Where canaries are named, cases whose code is the same in every build, the
+/// median of their ratios is taken off every ratio; beyond kMostCanaryDrift, or with no canary left, every time is
+/// INVALID. A change also has to exceed `floor_ns`, and 1.5 times what the case changed by between runs of one build.
 [[nodiscard]] Comparison compare(const Report& base, const Report& next, const CompareOptions& options = {});
 
 /// Simulated with 300 cases of 0.3 to 1.2 % spread, same build twice: no false alarm at 8 launches and more, even where
 /// 5 % of launches take 10 % longer; at 5 launches 0.3 a comparison then, since three such launches are the median.
 inline constexpr std::size_t kMinLaunches = 5;
+/// A machine that changed by more may have changed cases by different amounts.
+inline constexpr double kMostCanaryDrift = 0.015;
 /// Launch-to-launch outliers of single launches reach some 10 to 50 %, at 2 % of launches.
 inline constexpr double kFewLaunchesMargin = 0.25;
 

@@ -40,6 +40,7 @@ Json case_json(const CaseComparison& entry) {
                      {"new_launches", ratio->next_launches}};
   }
   json["kernel"] = {{"changed", entry.kernel_changed}, {"base", entry.base_kernel}, {"new", entry.next_kernel}};
+  json["canary"] = entry.canary;
   json["note"] = entry.note.empty() ? Json(nullptr) : Json(entry.note);
   return json;
 }
@@ -65,6 +66,8 @@ Json comparison_json(const Comparison& comparison) {
                     {"regressed", tally.regressed},
                     {"inconclusive", tally.inconclusive},
                     {"unexpected_pass", tally.unexpected_pass}};
+  json["canaries"] = nullptr;
+  if (const auto& drift = comparison.drift) json["canaries"] = {{"cases", drift->cases}, {"ratio", drift->ratio}};
   json["notes"] = comparison.notes;
   json["cases"] = Json::array();
   for (const CaseComparison& entry : comparison.cases) json["cases"].push_back(case_json(entry));

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,6 +32,30 @@ std::size_t rows_of(const detail::Section& section) {
   return std::min(section.cases.size(), section.alarming ? kMaxRows : kMaxQuietRows);
 }
 
+/// Each note once, with the first case that has it: in a column it would be the first thing to give way.
+std::string notes_of(const detail::Section& section) {
+  std::vector<std::pair<std::string_view, std::size_t>> cases_by_note;
+  std::string text;
+  for (const CaseComparison* entry : section.cases) {
+    if (entry->note.empty()) continue;
+    const auto known = std::find_if(cases_by_note.begin(), cases_by_note.end(),
+                                    [&](const auto& one) { return one.first == entry->note; });
+    if (known == cases_by_note.end()) {
+      cases_by_note.emplace_back(entry->note, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  for (std::size_t i = 0; i < std::min(cases_by_note.size(), kMaxQuietRows); ++i) {
+    const auto& [note, count] = cases_by_note[i];
+    const auto first = std::find_if(section.cases.begin(), section.cases.end(),
+                                    [&](const auto* entry) { return entry->note == note; });
+    text += fmt::format("  {} @{}{}: {}\n", detail::one_line((*first)->name), (*first)->provider,
+                        count > 1 ? fmt::format(" and {} more", count - 1) : "", detail::one_line(note));
+  }
+  return text;
+}
+
 std::string timed_section(const detail::Section& section, const TextStyle& style) {
   detail::Table table({{"case", Align::left},
                        {"change", Align::right},
@@ -37,11 +64,10 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
                        {"new", Align::right},
                        {"launches", Align::right},
                        {"detectable", Align::right},
-                       {"note", Align::left},
                        {"kernel", Align::left}});
   for (std::size_t i = 0; i < rows_of(section); ++i) {
     const CaseComparison& entry = *section.cases[i];
-    std::vector<std::string> row(9);
+    std::vector<std::string> row(8);
     row[0] = fmt::format("{} @{}", entry.name, entry.provider);
     if (const auto& ratio = entry.ratio) {
       row[1] = detail::percent_text(ratio->estimate);
@@ -54,11 +80,10 @@ std::string timed_section(const detail::Section& section, const TextStyle& style
     if (entry.speed == Speed::inconclusive && entry.ratio && entry.ratio->detectable) {
       row[6] = fmt::format("{:.1f} %", 100 * *entry.ratio->detectable);
     }
-    row[7] = entry.note;
-    row[8] = entry.kernel_changed ? "changed" : "";
+    row[7] = entry.kernel_changed ? "changed" : "";
     table.add(std::move(row));
   }
-  return table.text(style.columns, false);
+  return table.text(style.columns, false) + notes_of(section);
 }
 
 std::string verdict_section(const detail::Section& section) {

@@ -22,7 +22,8 @@ inline constexpr std::string_view kIsaComparisonSchema = "mla-isa-comparison";
 inline constexpr int kReportMajor = 1;
 inline constexpr int kReportMinor = 1;
 inline constexpr std::string_view kReportVersion = "1.1.0";
-inline constexpr std::string_view kComparisonVersion = "1.0.0";
+inline constexpr std::string_view kComparisonVersion = "1.1.0";
+inline constexpr std::string_view kMarginsVersion = "1.0.0";
 inline constexpr int kIsaMajor = 1;
 inline constexpr std::string_view kIsaComparisonVersion = "1.0.0";
 

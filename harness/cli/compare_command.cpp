@@ -1,17 +1,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/cli/cli.hpp"
 #include "harness/core/terminal.hpp"
 #include "reports/compare.hpp"
 #include "reports/dashboard/dashboard.hpp"
+#include "reports/floors.hpp"
 #include "reports/isa_compare.hpp"
 #include "reports/isa_report.hpp"
 #include "reports/load.hpp"
+#include "reports/margins.hpp"
 #include "reports/write.hpp"
 
 namespace mla::harness {
@@ -25,12 +29,25 @@ struct CompareArguments {
   std::string json;
   std::string html;
   std::string link;
+  std::string margins;
+  std::string floors_out;
+  std::vector<std::string> canaries;
   double margin_percent = 2;
   reports::CompareOptions options;
 };
 
 void write_json(const std::string& path, const reports::Json& document) {
   reports::write_file(path, reports::dump_strict(document, 2) + "\n");
+}
+
+/// Adds to the file what is learnt of the cases; whatever else stands in it stays.
+void keep_floors(const std::string& path, const reports::Comparison& comparison) {
+  reports::Margins margins;
+  if (std::filesystem::exists(path)) margins = reports::load_margins(path);
+  const std::size_t cases = reports::add_floors(comparison, margins);
+  write_json(path, reports::margins_json(margins));
+  fmt::print("floors: {} cases added to {}, which now knows {} comparison{}\n", cases, path, margins.floors.comparisons,
+             margins.floors.comparisons == 1 ? "" : "s");
 }
 
 ExitCode compare_kernels(const CompareArguments& arguments) {
@@ -58,6 +75,8 @@ ExitCode compare_reports(const CompareArguments& arguments) {
   const CaseJson keep = arguments.html.empty() ? CaseJson::drop : CaseJson::keep;
   auto reading = std::async(std::launch::async, [&] { return reports::load_report(arguments.base, CaseJson::drop); });
   const reports::Report next = reports::load_report(arguments.next, keep);
+  if (!arguments.margins.empty()) options.margins = reports::load_margins(arguments.margins);
+  for (const std::string& pattern : arguments.canaries) options.margins.canaries.push_back(pattern);
   const reports::Comparison comparison = reports::compare(reading.get(), next, options);
   if (!arguments.markdown.empty()) {
     reports::write_file(arguments.markdown, reports::comparison_markdown(comparison, {.link = arguments.link}));
@@ -67,6 +86,7 @@ ExitCode compare_reports(const CompareArguments& arguments) {
     reports::write_file(arguments.html, reports::dashboard_html(next, {.comparison = &comparison, .view = "compare"}));
   }
   fmt::print("{}", reports::comparison_text(comparison, {terminal_columns(), stdout_is_terminal()}));
+  if (!arguments.floors_out.empty()) keep_floors(arguments.floors_out, comparison);
   return static_cast<ExitCode>(comparison.exit());
 }
 
@@ -85,6 +105,15 @@ void add_compare(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--margin", arguments->margin_percent, "Change in percent below which a time counts as the same [2]")
       ->check(CLI::Range(0.0, 1000.0));
+  command->add_option("--margins", arguments->margins,
+                      "File of margins and floors of single cases, and of canaries (reports/schema)");
+  command
+      ->add_option("--canary", arguments->canaries,
+                   "Key of cases whose code is the same in every build, '*' for any text: what they change by is the "
+                   "machine's, and is taken off the others")
+      ->expected(1);
+  command->add_option("--floors-out", arguments->floors_out,
+                      "The reports are two runs of one build: add what cases changed by to this file of --margins");
   command->add_flag("--allow-missing", arguments->options.allow_missing,
                     "Cases that vanished do not fail the comparison");
   command->add_flag("--strict", arguments->options.strict, "Inconclusive cases count as regressions");

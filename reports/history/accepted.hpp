@@ -28,7 +28,4 @@ struct AcceptedStep {
 /// Notes them on the steps that they name.
 void accept(History& history, const std::vector<AcceptedStep>& accepted);
 
-/// Whether `text` matches a pattern in which '*' stands for any text, the empty one included.
-[[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
-
 }  // namespace mla::reports

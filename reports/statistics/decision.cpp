@@ -114,6 +114,12 @@ Effect unpaired_effect(std::span<const double> next, std::span<const double> bas
   return effect;
 }
 
+Effect shifted(Effect effect, double by) {
+  effect.estimate += by;
+  effect.mean += by;
+  return effect;
+}
+
 std::vector<Decision> decide(std::span<const Effect> effects, const DecisionOptions& options) {
   const double shared = effects.size() >= kMinCasesToShare ? options.shared_degrees : 0;
   const double common = common_sd(effects);

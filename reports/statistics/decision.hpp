@@ -25,6 +25,9 @@ struct Effect {
 /// From the logarithms of launches of two separate sessions, at least two each; one variance for both.
 [[nodiscard]] Effect unpaired_effect(std::span<const double> next, std::span<const double> base, double margin);
 
+/// The effect without a change that is known to have another cause.
+[[nodiscard]] Effect shifted(Effect effect, double by);
+
 enum class Outcome : std::uint8_t { same, improved, regressed, inconclusive };
 
 struct Decision {

@@ -117,6 +117,26 @@ TEST_F(Reports, CompareWritesItsPageAndItsSummaryWithALink) {
   EXPECT_THAT(contents_of(markdown), HasSubstr("[Dashboard](https://ci.example/7)"));
 }
 
+TEST_F(Reports, FloorsAreLearntFromTwoRunsAndUsedWithCanaries) {
+  const std::string first = write("first.json", passed_report());
+  Json report = passed_report();
+  report["run"]["id"] = "another";
+  const std::string again = write("again.json", report);
+  const std::string margins = folder_.file("margins.json");
+  EXPECT_EQ(harness({"compare", first, first, "--floors-out", margins}).exit_code, 4) << "the same run twice";
+  EXPECT_FALSE(std::filesystem::exists(margins));
+  for (const char* known : {"1 comparison\n", "2 comparisons\n"}) {
+    const CommandResult learnt = harness({"compare", first, again, "--floors-out", margins});
+    EXPECT_EQ(learnt.exit_code, 0) << learnt.err;
+    EXPECT_THAT(learnt.out, HasSubstr(std::string("which now knows ") + known));
+  }
+  EXPECT_EQ(harness({"compare", first, again, "--margins", margins, "--canary", "* @torch"}).exit_code, 0);
+  EXPECT_EQ(harness({"compare", first, again, "--canary", "* @nobody"}).exit_code, 3);
+  const CommandResult bad = harness({"compare", first, again, "--margins", first});
+  EXPECT_EQ(bad.exit_code, 4);
+  EXPECT_THAT(bad.err, AllOf(StartsWith("mla-harness: " + first + ": "), HasSubstr("unknown member")));
+}
+
 TEST_F(Reports, EveryFormatToAFileOrToStandardOutput) {
   const std::string report = write("report.json", passed_report());
   for (const char* format : {"csv", "custom", "gbench", "junit", "markdown", "prometheus"}) {

@@ -1,11 +1,15 @@
 #include "reports/compare.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/floors.hpp"
+#include "reports/margins.hpp"
 #include "suites/reports/example_report.hpp"
 
 namespace mla::suites {
@@ -204,6 +208,145 @@ INSTANTIATE_TEST_SUITE_P(Each, Incomparable,
 
 TEST(CompareSpeed, WrongKernelHasNoSpeed) {
   EXPECT_EQ(speed(timed(1e6), example_case("decode:b=1", "eigen", Verdict::failed)), Speed::not_compared);
+}
+
+// --- margins, floors, canaries, paths
+// ---------------------------------------------------------------------------------
+
+/// A case of a problem and provider, eight launches around `ns`.
+Json path(int problem, const char* provider, double ns) {
+  return timed_case(fmt::format("decode:b={}", problem), provider, example_performance(ns, 8));
+}
+
+reports::Comparison compare_cases(const std::vector<Json>& base, const std::vector<Json>& next,
+                                  const reports::Margins& margins = {}) {
+  return compare(report_of(base), report_of(next), {.margins = margins});
+}
+
+TEST(CompareMargins, FirstRuleThatMatchesACaseDecides) {
+  reports::Margins margins;
+  margins.rules = {{"decode:b=1 *", 0.10, "noisy"}, {"* @eigen", 0.20, "never reached by b=1"}};
+  EXPECT_EQ(compare_cases({path(1, "eigen", 1e6)}, {path(1, "eigen", 1.05e6)}, margins).cases[0].speed, Speed::same);
+  EXPECT_EQ(compare_cases({path(1, "eigen", 1e6)}, {path(1, "eigen", 1.15e6)}, margins).cases[0].speed,
+            Speed::regressed);
+  EXPECT_EQ(compare_cases({path(1, "torch", 1e6)}, {path(1, "torch", 1.15e6)}, margins).cases[0].speed,
+            Speed::regressed);
+  EXPECT_EQ(compare_cases({path(2, "torch", 1e6)}, {path(2, "torch", 1.05e6)}, margins).cases[0].speed,
+            Speed::regressed)
+      << "no rule: the usual margin";
+}
+
+TEST(CompareMargins, FloorCountsOneAndAHalfTimesOnItsOwnMachine) {
+  reports::Margins margins;
+  margins.floors = {example_header()["environment"]["fingerprint"], 20, {{"decode:b=1 @eigen", {}}}};
+  auto& changes = margins.floors.changes["decode:b=1 @eigen"];
+  for (int i = 0; i < 19; ++i) changes.push_back(0.04);
+  changes.push_back(0.5);  // one of twenty lies beyond the 95 % quantile
+  const auto by = [&](double ns) {
+    return compare_cases({path(1, "eigen", 1e6)}, {path(1, "eigen", ns)}, margins).cases[0];
+  };
+  EXPECT_NEAR(by(1.05e6).ratio->margin, std::expm1(0.06), 1e-12);
+  EXPECT_EQ(by(1.05e6).speed, Speed::same);
+  EXPECT_EQ(by(1.08e6).speed, Speed::regressed);
+  margins.floors.fingerprint = "another";
+  EXPECT_EQ(by(1.05e6).speed, Speed::regressed);
+  EXPECT_THAT(compare_cases({path(1, "eigen", 1e6)}, {path(1, "eigen", 1e6)}, margins).notes,
+              ::testing::Contains(HasSubstr("floors are of another machine")));
+}
+
+TEST(CompareFloors, AreLearntFromTwoRunsOfOneBuildAndFromNothingElse) {
+  const auto report = [](const std::string& id, double ns) {
+    Json document = example_report({path(1, "eigen", ns), example_case("decode:b=2", "eigen", Verdict::failed)});
+    document["run"]["id"] = id;
+    return document;
+  };
+  reports::Margins margins;
+  const auto add = [&](const Json& base, const Json& next) {
+    return add_floors(compare(reports::parse_report(base), reports::parse_report(next)), margins);
+  };
+  EXPECT_EQ(add(report("a", 1e6), report("b", 1.01e6)), 1U);
+  EXPECT_EQ(add(report("b", 1.01e6), report("c", 1e6)), 1U);
+  EXPECT_EQ(margins.floors.comparisons, 2);
+  EXPECT_THAT(margins.floors.changes.at("decode:b=1 @eigen"),
+              ::testing::Each(::testing::DoubleNear(std::log(1.01), 1e-6)));
+  Json other = report("d", 1e6);
+  EXPECT_THAT(refusal([&] { (void)add(report("d", 1e6), other); }), HasSubstr("both are run d"));
+  other["run"]["git"]["sha"] = std::string(40, 'b');
+  EXPECT_THAT(refusal([&] { (void)add(report("a", 1e6), other); }), HasSubstr("the commit is"));
+  other = report("d", 1e6);
+  other["environment"]["fingerprint"] = "0000";
+  EXPECT_THAT(refusal([&] { (void)add(report("a", 1e6), other); }), HasSubstr("the fingerprint is"));
+  for (int i = 0; i < 60; ++i) (void)add(report("a", 1e6), report("b", 1e6));
+  EXPECT_EQ(margins.floors.changes.at("decode:b=1 @eigen").size(), reports::kMostFloorChanges);
+  EXPECT_EQ(margins.floors.of("decode:b=1 @eigen"), 0) << "old changes are forgotten";
+}
+
+TEST(CompareCanaries, WhatTheMachineDidIsTakenOff) {
+  reports::Margins margins;
+  margins.canaries = {"* @frozen"};
+  // The whole machine is 1.2 % slower, one case by 4 % more.
+  const auto next = [](double step) {
+    return std::vector{path(1, "frozen", 1e6 * step), path(2, "frozen", 1e6 * step), path(1, "eigen", 1e6 * step),
+                       path(2, "eigen", 1.04e6 * step)};
+  };
+  const auto comparison = compare_cases(next(1), next(1.012), margins);
+  ASSERT_TRUE(comparison.drift.has_value());
+  EXPECT_EQ(comparison.drift->cases, 2U);
+  EXPECT_NEAR(comparison.drift->ratio, 1.012, 1e-6);
+  EXPECT_NEAR(comparison.cases[2].ratio->estimate, 1, 1e-6);
+  EXPECT_TRUE(comparison.cases[0].canary);
+  EXPECT_FALSE(comparison.cases[2].canary);
+  auto slower = next(1.012);
+  slower[3] = path(2, "eigen", 1.04e6 * 1.012 * 1.04);
+  const auto regressed = compare_cases(next(1), slower, margins);
+  EXPECT_EQ(regressed.cases[3].speed, Speed::regressed);
+  EXPECT_NEAR(regressed.cases[3].ratio->estimate, 1.04, 1e-6);
+  EXPECT_EQ(regressed.tally.regressed, 1U);
+}
+
+TEST(CompareCanaries, MachineThatChangedTooMuchMakesTheComparisonInvalid) {
+  reports::Margins margins;
+  margins.canaries = {"* @frozen"};
+  const std::vector<Json> base = {path(1, "frozen", 1e6), path(1, "eigen", 1e6)};
+  const std::vector<Json> next = {path(1, "frozen", 1.02e6), path(1, "eigen", 1.02e6)};
+  const auto comparison = compare_cases(base, next, margins);
+  EXPECT_EQ(comparison.exit(), CompareExit::invalid);
+  EXPECT_THAT(comparison.cases[1].note, HasSubstr("canaries by +2.0 %"));
+
+  auto changed = base;
+  changed[0]["kernel"]["digest"] = "ffffffffffff0000";
+  const auto none = compare_cases(base, changed, margins);
+  EXPECT_EQ(none.exit(), CompareExit::invalid) << "the only canary has another kernel";
+  EXPECT_THAT(none.cases[1].note, HasSubstr("no canary"));
+}
+
+TEST(CompareCanaries, FewLaunchesAreNormalisedToo) {
+  reports::Margins margins;
+  margins.canaries = {"* @frozen"};
+  const auto few = [](const char* provider, double ns) {
+    return timed_case("decode:b=1", provider, example_performance(ns, 1));
+  };
+  const auto comparison =
+      compare_cases({few("frozen", 1e6), few("eigen", 1e6)}, {few("frozen", 1.01e6), few("eigen", 1.01e6)}, margins);
+  EXPECT_NEAR(comparison.cases[1].ratio->estimate, 1, 1e-6);
+}
+
+TEST(ComparePaths, RegressionOfTheChosenPathNamesTheOneThatIsFasterNow) {
+  const std::vector<Json> base = {path(1, "hip", 1e6), path(1, "hip-graph", 1.1e6), path(1, "torch", 9e6)};
+  const auto notes = [&](double hip, double graph) {
+    std::vector<std::string> result;
+    for (const auto& entry :
+         compare_cases(base, {path(1, "hip", hip), path(1, "hip-graph", graph), path(1, "torch", 9e6)}).cases) {
+      result.push_back(entry.note);
+    }
+    return result;
+  };
+  EXPECT_THAT(notes(1.2e6, 1.1e6), ::testing::ElementsAre("hip-graph is faster now: 1.10 ms", "", ""));
+  EXPECT_THAT(notes(1.05e6, 1.1e6), ::testing::ElementsAre("", "", "")) << "slower, and still the fastest";
+  EXPECT_THAT(notes(1e6, 1.3e6), ::testing::ElementsAre("", "", "")) << "not the chosen path";
+  EXPECT_THAT(
+      comparison_text(compare_cases(base, {path(1, "hip", 1.2e6), path(1, "hip-graph", 1.1e6), path(1, "torch", 9e6)})),
+      HasSubstr("hip-graph is faster now"));
 }
 
 // --- output ------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "reports/history/store.hpp"
 #include "reports/history/summary.hpp"
 #include "reports/history/trend.hpp"
+#include "reports/pattern.hpp"
 #include "reports/write.hpp"
 #include "suites/reports/example_report.hpp"
 

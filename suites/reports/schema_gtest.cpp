@@ -13,6 +13,7 @@
 
 #include "reports/compare.hpp"
 #include "reports/load.hpp"
+#include "reports/margins.hpp"
 #include "suites/reports/example_report.hpp"
 
 namespace mla::suites {
@@ -177,13 +178,48 @@ TEST(ReportSchema, DescribesEveryField) {
 }
 
 TEST(ComparisonSchema, AcceptsWhatTheWriterMakes) {
-  const SchemaFile schema("mla-harness-comparison-1.0.schema.json");
+  const SchemaFile schema("mla-harness-comparison-1.1.schema.json");
   const auto report = reports::parse_report(example_report());
   const auto other = reports::parse_report(small_report());
   EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(report, report))), "");
   EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(report, other))), "");
   EXPECT_EQ(schema.objection(reports::comparison_json(reports::compare(other, report))), "");
   EXPECT_NE(schema.objection(Json::object()), "");
+}
+
+TEST(MarginsSchema, AgreesWithTheReader) {
+  const SchemaFile schema("mla-harness-margins-1.0.schema.json");
+  reports::Margins margins;
+  margins.rules.push_back({"* @torch", 0.05, "threads move"});
+  margins.canaries = {"* @frozen"};
+  margins.floors = {"8f1d", 1, {{"decode:b=1 @eigen", {0.01}}}};
+  const Json good = reports::margins_json(margins);
+  const TemporaryFolder folder;
+  std::vector<std::string> pointers;
+  collect(good, "", pointers);
+  int refused = 0;
+  const auto check = [&](const Json& document) {
+    put(folder / "m.json", document.dump());
+    const bool accepted = refusal([&] { (void)reports::load_margins(folder / "m.json"); }) == "nothing thrown";
+    EXPECT_EQ(schema.objection(document).empty(), accepted) << document.dump();
+    refused += accepted ? 0 : 1;
+  };
+  check(good);
+  EXPECT_EQ(refused, 0);
+  for (const std::string& pointer : pointers) {
+    const Json::json_pointer place(pointer);
+    for (const Json& probe :
+         Json::array({nullptr, -1, 0, 0.5, 2, "", "text", Json::array(), Json::object({{"x", 1}})})) {
+      Json document = good;
+      document.at(place) = probe;
+      check(document);
+    }
+    Json document = good;
+    if (!document.at(place.parent_pointer()).is_object()) continue;
+    document.at(place.parent_pointer()).erase(place.back());
+    check(document);
+  }
+  EXPECT_GT(refused, 50);
 }
 
 }  // namespace
