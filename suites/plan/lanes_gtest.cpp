@@ -3,94 +3,62 @@
 // reads poison or a stale value in some order.
 #include "kernels/plan/lanes.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <boost/context/fiber.hpp>
-#include <boost/context/pooled_fixedsize_stack.hpp>
 
 #include "kernels/plan/planner.hpp"
+#include "kernels/runtime/host/workgroup.hpp"
 #include "suites/plan/plan_case.hpp"
 #include "suites/plan/random_case.hpp"
 
 namespace mla::test {
 namespace {
 
-namespace context = boost::context;
-
 // The lanes of one workgroup on one thread. Each call of `run` is one launch.
 class FibreGroup {
  public:
-  static std::int32_t thread() { return current_->lane_; }
+  static std::int32_t thread() { return host::Workgroup::here().lane(); }
   static void barrier() {
-    FibreGroup& group = *current_;
-    const std::int32_t lane = group.lane_;
-    group.scheduler_[lane] = std::move(group.scheduler_[lane]).resume();
+    ++current_->barriers_[thread()];
+    host::Workgroup::here().barrier();
   }
   // All lanes exchange, in whatever order they come.
   static std::int32_t shuffle_xor(std::int32_t value, std::int32_t mask) {
     FibreGroup& group = *current_;
-    const std::int32_t lane = group.lane_;
-    group.exchanged_[lane] = value;
+    group.exchanged_[thread()] = value;
     barrier();
-    const std::int32_t other = group.exchanged_[lane ^ mask];
+    const std::int32_t other = group.exchanged_[thread() ^ mask];
     barrier();
     return other;
   }
 
   template <class Body>
-  static void run(std::int32_t lanes, std::uint64_t seed, Body body) {
+  static void run(std::int32_t lanes, std::uint64_t seed, const Body& body) {
     FibreGroup group(lanes);
     current_ = &group;
-    for (std::int32_t lane = 0; lane < lanes; ++lane) {
-      group.fibres_[lane] =
-          context::fiber(std::allocator_arg, group.stacks_, [&group, lane, &body](context::fiber&& back) {
-            group.scheduler_[lane] = std::move(back);
-            body();
-            return std::move(group.scheduler_[lane]);
-          });
-    }
-    group.run_to_end(seed);
+    const host::Memory unchecked;
+    // One wave: any lane may be the next one.
+    host::Workgroup({.lanes = lanes, .wave_width = lanes, .shared_bytes = 0}, unchecked)
+        .run(
+            0, seed, [](const void* lane) { (*static_cast<const Body*>(lane))(); }, &body);
     current_ = nullptr;
+    // A barrier that some lanes skip would hang a workgroup.
+    EXPECT_THAT(group.barriers_, ::testing::Each(group.barriers_.front()));
   }
 
  private:
-  explicit FibreGroup(std::int32_t lanes) : stacks_(64 * 1024), fibres_(lanes), scheduler_(lanes), exchanged_(lanes) {}
-
-  void run_to_end(std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    std::vector<std::int32_t> order(fibres_.size());
-    std::iota(order.begin(), order.end(), 0);
-    for (bool running = true; running;) {
-      std::shuffle(order.begin(), order.end(), random);
-      std::size_t finished = 0;
-      for (const std::int32_t lane : order) {
-        lane_ = lane;
-        if (fibres_[lane]) fibres_[lane] = std::move(fibres_[lane]).resume();
-        finished += fibres_[lane] ? 0 : 1;
-      }
-      // A barrier that some lanes skip would hang a workgroup.
-      ASSERT_TRUE(finished == 0 || finished == fibres_.size()) << finished << " lanes ended before the others";
-      running = finished == 0;
-    }
-  }
+  explicit FibreGroup(std::int32_t lanes) : barriers_(lanes), exchanged_(lanes) {}
 
   static thread_local FibreGroup* current_;
 
-  context::pooled_fixedsize_stack stacks_;
-  std::vector<context::fiber> fibres_;
-  std::vector<context::fiber> scheduler_;
+  std::vector<int> barriers_;  // that a lane has reached
   std::vector<std::int32_t> exchanged_;
-  std::int32_t lane_ = 0;
 };
 
 thread_local FibreGroup* FibreGroup::current_ = nullptr;
