@@ -81,12 +81,20 @@ class Api {
       return Status::refuse_name(StatusCode::unsupported, "limits.kv_dtype", name_of(limits.kv_dtype).data(),
                                  "is not the fp8 encoding of this target");
     }
-    bool served = false;
-    visit(limits, [&]<class Kernel>() { served = true; });
-    if (served) return {};
     const TileShape tile = tile_shape(limits.q_dtype, limits.kv_dtype, limits.heads, limits.max_q_len, limits.tile);
-    return Status::refuse(StatusCode::unsupported, "limits.tile", tile.rows,
-                          "rows of a tile: this target has no kernel for them with these types");
+    Status status = Status::refuse(StatusCode::unsupported, "limits.tile", tile.rows,
+                                   "rows of a tile: this target has no kernel for them with these types");
+    visit(limits, [&]<class Kernel>() { status = check_cut<Kernel>(tile); });
+    return status;
+  }
+  // A plan that cuts requests where the kernel cannot begin a work.
+  template <class Kernel>
+  static Status check_cut(const TileShape& tile) {
+    if (tile.tokens % Kernel::kCutTokens == 0) return {};
+    static_assert(Kernel::kCutTokens == 16 || Kernel::kCutTokens == 64, "a rule is a literal that names the number");
+    return Status::refuse(StatusCode::unsupported, "limits.tile.tokens", tile.tokens,
+                          Kernel::kCutTokens == 16 ? "must be at least 16 for this target's kernel of these types"
+                                                   : "must be at least 64 for this target's kernel of these rows");
   }
   static Status from(hipError_t error) {
     if (error == hipSuccess) return {};

@@ -94,6 +94,10 @@ class DecodeKernel {
   using Traits = DecodeTraits<Arch, kQuery, kKv, kTileRows>;
   using Arguments = DecodeArguments;
   static constexpr int kRows = kTileRows;
+  /// Works may begin at multiples of it: a product of scores takes as many tokens, and a finer cut would compute most
+  /// of them in vain.
+  static constexpr int kCutTokens = 16;
+  static_assert(kCutTokens % Traits::Matrix::kScoreColumns == 0 && Traits::kTokens % kCutTokens == 0);
   static constexpr DataType kProbabilityType = Traits::Matrix::kProbabilityType;
   static constexpr int kThreads = Arch::kThreads + Arch::kCopyWaves * Arch::kWaveWidth;
   static constexpr int kSharedBytes = Traits::kSharedBytes;

@@ -100,6 +100,12 @@ std::vector<Refusal> value_refusals() {
       {"scale_negative", [](DeviceCall& c) { c.inputs.kv_scale = -1; }, "", "kv_scale = -1: must be finite and above"},
       {"no_workers", [](DeviceCall& c) { c.limits.num_workers = 0; }, "limits.num_workers = 0: must be from 1 to 4096",
        "limits.num_workers = 0: must be from 1 to 4096"},
+      {"tile_cut_too_finely",
+       [](DeviceCall& c) {
+         c.limits.tile.tokens = 8;
+         c.workspace_bytes = workspace_size(c.limits);
+       },
+       "limits.tile.tokens = 8: must be at least ", "limits.tile.tokens = 8: must be at least "},
       {"tile_without_a_kernel",
        [](DeviceCall& c) {
          c.limits.tile.min_rows = c.limits.tile.max_rows = c.limits.tile.max_rows_fp8 = 256;
@@ -243,6 +249,8 @@ TEST(RefusalTest, PrepareRefusesWhatNoKernelServes) {
   EXPECT_EQ(refused([](PlanLimits&) {}), "ok");
   EXPECT_EQ(refused([](PlanLimits& l) { l.heads = 129; }), "limits.heads = 129: must be from 1 to 128");
   EXPECT_EQ(refused([](PlanLimits& l) { l.max_q_len = 9; }), "limits.max_q_len = 9: must be from 1 to 8");
+  EXPECT_THAT(refused([](PlanLimits& l) { l.tile.tokens = 8; }),
+              StartsWith("limits.tile.tokens = 8: must be at least "));
   EXPECT_THAT(refused([&](PlanLimits& l) { l.kv_dtype = other_encoding(call.model.fp8); }),
               StartsWith("limits.kv_dtype = e4m3fn"));
   EXPECT_EQ(message(describe_device(nullptr)), "model = 0: must not be null");

@@ -46,6 +46,9 @@ class WideDecodeKernel {
   static constexpr int kRows = kOwnRows * kWorkgroups;
   static constexpr DataType kProbabilityType = DataType::bf16;
   static constexpr int kTokens = 64;
+  /// Works begin at multiples of it. A box of the tensor map that began elsewhere would cross the end of its page.
+  static constexpr int kCutTokens = kTokens;
+  static_assert(kCutTokens % kKvBoxTokens == 0);
   static constexpr int kThreads = 384;
 
  private:

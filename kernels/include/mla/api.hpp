@@ -42,7 +42,8 @@ Status describe_device(DeviceModel* model);
 /// What the kernel that serves these types promises of its arithmetic.
 [[nodiscard]] Precision decode_precision(DataType q, DataType kv);
 
-/// Readies the kernels that `limits` selects; refuses limits that no kernel of this target serves. Not capturable.
+/// Readies the kernels that `limits` selects; refuses limits that no kernel of this target serves, by their types, the
+/// rows of their tile or the tokens at which it may cut requests. Not capturable.
 Status prepare(const PlanLimits& limits);
 
 /// Enqueues the planner. Errors in device-side lengths are reported in the plan's header and make it empty.
