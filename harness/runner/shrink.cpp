@@ -33,7 +33,10 @@ bool is_wrong(const std::string& verdict) {
   return verdict == "failed" || verdict == "crashed" || verdict == "timeout";
 }
 
+// Empty where the provider is not at fault: it did not run, or its result is right. Only what ran has an input digest;
+// a time limit that inputs and oracle exceeded on a busy machine says nothing of the provider.
 std::string fault_of(const Json& outcome) {
+  if (!outcome.contains("input_digest")) return "";
   const auto verdict = outcome.at("verdict").get<std::string>();
   return is_wrong(verdict) ? verdict + ":" + family_of(outcome.at("reason").at("kind").get<std::string>()) : "";
 }

@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::Not;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 CommandResult harness(std::vector<std::string> arguments,
                       std::optional<std::chrono::milliseconds> interrupt_after = std::nullopt) {
@@ -203,6 +204,32 @@ TEST(Run, DryRunRunsNothing) {
 TEST(Run, SeedIsPartOfTheWord) {
   const CommandResult result = harness({"run", kProblem, "--provider", "wrong-value", "--seed", "9", "--mode", "C"});
   EXPECT_THAT(result.err, HasSubstr(kProblem + ",seed=9"));
+}
+
+// --- shrink ---------------------------------------------------------------------------------------------------------
+
+// A crash and a hang of the provider are failures to shrink like any other; `hangs` costs a time limit a try.
+TEST(Shrink, ReducesACrash) {
+  const CommandResult result = harness({"shrink", "decode:h=3,b=2,kv=7", "--provider", "segfaults"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("decode:h=1,kv=1\n"));
+  EXPECT_THAT(result.out, HasSubstr("crashed: the provider's process"));
+}
+
+TEST(Shrink, ReducesAHang) {
+  const CommandResult result = harness({"shrink", "decode:h=2,kv=1", "--provider", "hangs", "--timeout", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("decode:h=1,kv=1\n"));
+  EXPECT_THAT(result.out, HasSubstr("timeout: the provider's process"));
+}
+
+// The contents alone take longer than the limit: nothing is known of the provider, which would have been right.
+TEST(Shrink, TakesNoTimeLimitOfTheOracleForTheProvidersFailure) {
+  const CommandResult result =
+      harness({"shrink", "decode:h=128,q=8,kv=200000", "--provider", "good", "--timeout", "0.1"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("a problem that fails on good is needed, and this one is timeout: the oracle's"));
 }
 
 class BadCommandLine : public ::testing::TestWithParam<std::vector<std::string>> {};
