@@ -85,7 +85,7 @@ const std::array kFaults = {
     Fault{"M17", "last row not written", M::skip_last_row, 1, P::last, kAllHeads, "unwritten"},
     Fault{"M18", "one byte written behind the output", M::write_past_end, 1, P::last, kAllHeads, "canary"},
     Fault{"M19", "one bit flipped in 1 of 8 launches", M::race, 1, P::middle, kAllHeads, "not_repeatable"},
-    Fault{"M20", "answer cached by the inputs' address", M::cached_answer, 1, P::middle, kAllHeads, "stat|lse|hard"},
+    Fault{"M20", "answer cached by the inputs' address", M::cached_answer, 1, P::middle, kAllHeads, "stale_answer"},
     Fault{"M21", "output is zero", M::zero_output, 1, P::middle, kAllHeads, kOutput},
     Fault{"M22", "output has the wrong sign", M::negate_output, 1, P::middle, kAllHeads, kOutput},
     Fault{"M23.dropped", "the sink token dropped", M::drop_token, 1, P::first, kAllHeads, kNumbers},

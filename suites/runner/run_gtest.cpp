@@ -78,7 +78,9 @@ TEST(Run, EveryKindOfFaultCostsItsOwnCaseOnly) {
   EXPECT_EQ(reason_of(report, "adds-to-output"), "not_repeatable");
   EXPECT_EQ(reason_of(report, "reads-past-inputs"), "signal");
   EXPECT_THAT(message_of(report, "reads-past-inputs"), HasSubstr("`kv` accessed 64 bytes past its end"));
-  EXPECT_THAT(message_of(report, "keeps-first-answer"), HasSubstr("on sharp contents: "));
+  EXPECT_EQ(reason_of(report, "keeps-first-answer"), "stale_answer");
+  EXPECT_THAT(message_of(report, "keeps-first-answer"),
+              HasSubstr("on sharp contents: the answer is that of the randn"));
   EXPECT_EQ(report.at("summary").at("failed"), 10);
   EXPECT_EQ(report.at("run").at("status"), "complete");
 }
