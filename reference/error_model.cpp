@@ -82,6 +82,9 @@ RowModel::RowModel(const DecodeOracle& oracle, std::int64_t row, const Precision
   per_square_sum_ = rounding + square(scores);
   per_out_square_ = rounding + square(c * u_out);
   per_value_error_ = floor / (3 * std::sqrt(visible));
+  const double square_sum = static_cast<double>(oracle.probability_square_sum[static_cast<std::size_t>(row)]);
+  gain_variance_ = per_square_sum_ * square_sum;
+  mixes_ = square_sum <= 0.5;
 }
 
 double hard_bound(const DecodeOracle& oracle, std::int64_t row, int dim, const Precision& precision,

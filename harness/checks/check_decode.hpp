@@ -45,8 +45,10 @@ struct SpreadResult {
   double rms = 0;      // of z over all elements: near 1 where the error model describes the kernel; a figure to watch
   double row_rms = 0;  // largest of a row
   double z_max = 0;    // largest |z|
-  /// Slope of got on reference over all elements; none where the reference is 0 throughout.
+  /// Slope of got on reference over the rows in which several tokens weigh; none where there is none, or the reference
+  /// is 0 throughout.
   std::optional<double> slope;
+  std::optional<double> slope_error;  // standard error that rounding leaves of it
   /// Largest |slope - 1| allowed; none where the slope is recorded and not judged.
   std::optional<double> slope_limit;
 };
@@ -54,7 +56,7 @@ struct SpreadResult {
 /// Something that is wrong, for people.
 struct CheckFailure {
   std::string kind;     // "canary", "gap_written", "unwritten", "nonfinite", "empty_row", "hard_bound", "spread",
-                        // "slope", "lse_bound"
+                        // "lse_spread", "slope", "lse_bound"
   std::string message;  // one line
 };
 
@@ -89,7 +91,8 @@ struct DecodeCheck {
 ///
 /// Tier "stat" takes roundings for independent. Those of fp8 P under a near-uniform softmax are not: there it is
 /// skipped. Nor does the gain of fp8 P average out where p falls evenly (a ramp) or mostly underflows: with fp8 P the
-/// slope is judged on randn, sharp and heavy contents alone. Elsewhere it is, from 32 rows on.
+/// slope is judged on randn, sharp and heavy contents alone. Elsewhere it is, from 32 rows on in which several tokens
+/// weigh.
 [[nodiscard]] DecodeCheck check_decode(const DecodeProblem& problem, const DecodeLayout& layout,
                                        const reference::DecodeOracle& oracle, const DecodeOutputBuffers& outputs,
                                        const Precision& precision);

@@ -115,6 +115,7 @@ class RowComparison {
     RowFindings found(findings);
     spread.row = row;
     spread.counted = sees_tokens(row);
+    spread.mixes = model.mixes();
     for (int dim = 0; dim < kValueDim; ++dim) {
       const double ref = oracle_.out[static_cast<std::size_t>(row * kValueDim + dim)];
       const Element element{.row = row, .dim = dim, .got = static_cast<double>(got[dim].to_float()), .ref = ref};
@@ -127,6 +128,7 @@ class RowComparison {
       }
     }
     spread.rms = std::sqrt(spread.square_sum / kValueDim);
+    spread.gain_variance += model.gain_variance() * spread.ref_square * spread.ref_square;
     return found.finish();
   }
 
@@ -157,7 +159,7 @@ class RowComparison {
     spread.square_sum += z * z;
     spread.out_ref += element.got * element.ref;
     spread.ref_square += element.ref * element.ref;
-    spread.error_ref += standard_error * std::abs(element.ref);
+    spread.gain_variance += standard_error * standard_error * element.ref * element.ref;
     if (z <= spread.z_max) return;
     spread.z_max = z;
     spread.dim = *element.dim;

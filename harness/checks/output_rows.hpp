@@ -60,12 +60,13 @@ struct RowSpread {
   int dim = 0;
   double got = 0;  // at `dim`
   double ref = 0;
-  double lse_ratio = 0;   // of the row's LSE to its bound in tier S
-  double square_sum = 0;  // sum z^2
-  double out_ref = 0;     // sum got ref
-  double ref_square = 0;  // sum ref^2
-  double error_ref = 0;   // sum T |ref|: standard error of out_ref were all of the row to err together
-  bool counted = false;   // sees tokens, all of it written and finite
+  double lse_ratio = 0;      // of the row's LSE to its bound in tier S
+  double square_sum = 0;     // sum z^2
+  double out_ref = 0;        // sum got ref
+  double ref_square = 0;     // sum ref^2
+  double gain_variance = 0;  // of out_ref, as the error model has it
+  bool counted = false;      // sees tokens, all of it written and finite
+  bool mixes = false;        // several tokens weigh, as the error model has it
 
   /// Largest of the row's statistics over its limit.
   [[nodiscard]] double ratio() const;

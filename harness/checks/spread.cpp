@@ -18,6 +18,8 @@ using Limits = reference::StatisticalLimits;
 struct Sums {
   std::int64_t rows = 0;
   double square = 0;
+  // Of rows in which several tokens weigh.
+  std::int64_t mixed_rows = 0;
   double out_ref = 0;
   double ref_square = 0;
   double slope_variance = 0;  // of out_ref
@@ -29,9 +31,11 @@ Sums sum(const std::vector<RowSpread>& rows) {
     if (!row.counted) continue;
     ++sums.rows;
     sums.square += row.square_sum;
+    if (!row.mixes) continue;
+    ++sums.mixed_rows;
     sums.out_ref += row.out_ref;
     sums.ref_square += row.ref_square;
-    sums.slope_variance += row.error_ref * row.error_ref;
+    sums.slope_variance += row.gain_variance;
   }
   return sums;
 }
@@ -47,9 +51,9 @@ SpreadResult figures_of(const std::vector<RowSpread>& rows, const SpreadScope& s
   if (sums.rows > 0) figures.rms = std::sqrt(sums.square / static_cast<double>(sums.rows * kValueDim));
   if (sums.ref_square == 0) return figures;
   figures.slope = sums.out_ref / sums.ref_square;
-  if (scope.slope && sums.rows >= Limits::kSlopeRows) {
-    constexpr double kSigmas = 5;
-    figures.slope_limit = std::max(Limits::kSlope, kSigmas * std::sqrt(sums.slope_variance) / sums.ref_square);
+  figures.slope_error = std::sqrt(sums.slope_variance) / sums.ref_square;
+  if (scope.slope && sums.mixed_rows >= Limits::kSlopeRows) {
+    figures.slope_limit = std::max(scope.slope_floor, Limits::kSlopeSigmas * *figures.slope_error);
   }
   return figures;
 }
@@ -64,6 +68,12 @@ std::vector<RowSpread> worst_of(const std::vector<RowSpread>& rows) {
 
 CheckFailure rows_failure(const std::vector<RowSpread>& rows, const RowSpread& worst, const RowPlaces& places) {
   const auto over = std::count_if(rows.begin(), rows.end(), [](const RowSpread& row) { return row.ratio() > 1; });
+  if (worst.rms <= Limits::kRowRms && worst.z_max <= Limits::kElement) {
+    return {"lse_spread",
+            fmt::format("lse of {} errs {:.3g} times as much as independent rounding explains; {} of {} rows "
+                        "affected",
+                        places.text(worst.row), worst.lse_ratio, over, rows.size())};
+  }
   return {"spread",
           fmt::format("errors of {} are {:.3g} times as large as independent rounding explains (limit {}), at most "
                       "{:.3g} times (limit {}) at dim {}: got {:.6g}, reference {:.6g}; {} of {} rows affected",
@@ -79,10 +89,11 @@ CheckFailure slope_failure(const SpreadResult& figures) {
 }  // namespace
 
 SpreadScope spread_scope(Distribution distribution, const Precision& precision) {
-  if (!is_fp8(precision.probabilities)) return {};
+  const double floor = Limits::slope(precision.probabilities);
+  if (!is_fp8(precision.probabilities)) return {.slope_floor = floor};
   const bool averages =
       distribution == Distribution::randn || distribution == Distribution::sharp || distribution == Distribution::heavy;
-  return {.rows = distribution != Distribution::uniform, .slope = averages};
+  return {.rows = distribution != Distribution::uniform, .slope = averages, .slope_floor = floor};
 }
 
 SpreadJudgement judge_spread(const std::vector<RowSpread>& rows, const SpreadScope& scope, const RowPlaces& places) {

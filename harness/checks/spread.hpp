@@ -1,4 +1,5 @@
-// Tier S: are the errors of out spread as independent roundings would spread them? Detail of check_decode.
+// Tier S: are the errors of out spread as independent roundings would spread them? Detail of check_decode and of
+// metamorphic.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,7 @@ namespace mla::harness::checks {
 struct SpreadScope {
   bool rows = true;
   bool slope = true;
+  double slope_floor = 0;  // the least that is allowed of the slope
 };
 [[nodiscard]] SpreadScope spread_scope(Distribution distribution, const Precision& precision);
 

@@ -43,6 +43,7 @@ Json spread_json(const SpreadResult& spread) {
           {"row_rms_max", finite_or_null(spread.row_rms)},
           {"z_max", finite_or_null(spread.z_max)},
           {"slope", number_or_null(spread.slope)},
+          {"slope_error", number_or_null(spread.slope_error)},
           {"slope_limit", number_or_null(spread.slope_limit)}};
 }
 

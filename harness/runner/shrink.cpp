@@ -25,7 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 // Failures that differ only in which check noticed are one: the smaller a problem, the fewer checks see the fault.
 std::string family_of(const std::string& kind) {
-  const bool numbers = kind.ends_with("_bound") || kind == "spread" || kind == "slope" || kind.starts_with("probe");
+  const bool numbers =
+      kind.ends_with("_bound") || kind.ends_with("spread") || kind == "slope" || kind.starts_with("probe");
   return numbers ? "numbers" : kind;
 }
 

@@ -322,8 +322,9 @@ TEST(Spread, ShowsErrorsThatDoNotAverageOut) {
   EXPECT_NEAR(*scaled(1).spread.slope, 1, 1e-4);
   EXPECT_THAT(scaled(1.01), FailsInSpreadAlone());
   EXPECT_NEAR(*scaled(1.01).spread.slope, 1.01, 1e-3);
-  EXPECT_THAT(scaled(1.0045), SaysFirst("slope"));
-  EXPECT_THAT(scaled(1.0045).message(), HasSubstr("`out` is 1.004"));
+  EXPECT_THAT(scaled(1.002), SaysFirst("slope"));
+  EXPECT_THAT(scaled(1.002).message(), HasSubstr("`out` is 1.002"));
+  EXPECT_TRUE(scaled(1.001).passed()) << scaled(1.001).message();
   EXPECT_THAT(scaled(0.99), FailsInSpreadAlone());
 }
 
@@ -343,6 +344,18 @@ TEST(Spread, ShowsOneRowAmongMany) {
   EXPECT_THAT(check.worst, Contains(AllOf(Field(&WorstElement::tier, "stat"), Field(&WorstElement::head, 7))));
 }
 
+// Within the bound of a sum of rounded P, whose roundings cannot all go the same way; and said once where the bound
+// says it already.
+TEST(Spread, ShowsAnLseThatIsOff) {
+  const CheckedCase checked = make("decode:h=4,kv=4096");
+  checked.lse(2) += 0.003F;
+  const DecodeCheck check = checked.check({.probabilities = DataType::bf16, .row_sum_of_rounded = true});
+  EXPECT_THAT(check, FailsInSpreadAlone());
+  EXPECT_THAT(check, SaysFirst("lse_spread"));
+  EXPECT_THAT(check.message(), AllOf(HasSubstr("lse of request 0, token 0, head 2 errs "), HasSubstr("; 1 of 4 rows")));
+  EXPECT_EQ(checked.check({.probabilities = DataType::bf16}).failures.size(), 1U);
+}
+
 // The gain of fp8 probabilities does not average out under a near-uniform softmax: tier S must not judge it there.
 TEST(Spread, IsNotJudgedWhereRoundingsAreNotIndependent) {
   const Precision fp8{.probabilities = DataType::e4m3fn};
@@ -351,6 +364,7 @@ TEST(Spread, IsNotJudgedWhereRoundingsAreNotIndependent) {
   EXPECT_FALSE(make("decode:h=32,kv=300,dist=ramp").check(fp8).spread.slope_limit);
   EXPECT_TRUE(make("decode:h=32,kv=300,dist=heavy").check(fp8).spread.slope_limit);
   EXPECT_FALSE(make("decode:h=31,kv=300").check({}).spread.slope_limit) << "fewer than 32 rows";
+  EXPECT_FALSE(make("decode:h=32,kv=1,dtype=bf16.fp8").check({}).spread.slope) << "8 mantissas, and no more roundings";
 }
 
 // An error that rounding P to bf16 explains is none, and one that only such rounding explains is, where P is float32.

@@ -46,10 +46,11 @@ TEST(CorrectnessJson, HasTheMembersOfAReport) {
 TEST(CorrectnessJson, TierSHasItsFigures) {
   DecodeCheck check = some_check();
   check.tiers.push_back({"stat", TierVerdict::skipped, 0});
-  check.spread = {.rms = 0.5, .row_rms = 1.5, .z_max = 4, .slope = 1.25, .slope_limit = std::nullopt};
+  check.spread = {
+      .rms = 0.5, .row_rms = 1.5, .z_max = 4, .slope = 1.25, .slope_error = 0.5, .slope_limit = std::nullopt};
   EXPECT_EQ(correctness_json(check, {}).at("tiers").at("stat"),
             Json::parse(R"({"verdict": "skipped", "max_ratio": 0.0, "rms": 0.5, "row_rms_max": 1.5, "z_max": 4.0,
-                            "slope": 1.25, "slope_limit": null})"));
+                            "slope": 1.25, "slope_error": 0.5, "slope_limit": null})"));
 }
 
 TEST(CorrectnessJson, NamesWhatJsonCannotWrite) {

@@ -128,7 +128,7 @@ std::string joined(const std::vector<std::string>& names) {
 std::vector<std::string> tier_names(const std::vector<std::string>& names) {
   std::vector<std::string> tiers;
   for (const std::string& name : names) {
-    const bool of_tier = name.ends_with("_bound") || name == "spread" || name == "slope";
+    const bool of_tier = name.ends_with("_bound") || name.ends_with("spread") || name == "slope";
     if (!of_tier) add_names(tiers, {name});
   }
   return tiers;

@@ -263,6 +263,33 @@ TEST(ErrorModel, LowerPrecisionThanDeclaredIsCaught) {
   EXPECT_GT(caught, 0);
 }
 
+// A row's gain, the regression of got on O, in the standard errors that the model gives it.
+TEST(ErrorModel, GainsAreSpreadAsTheirStandardErrorSays) {
+  const RaggedCase c({.heads = 48, .kv_lens = {64}, .sm_scale = 0.06F});
+  const OwnedOracle oracle(c);
+  const Precision bf16{DataType::bf16, false, DataType::f32};
+  double square_sum = 0;
+  int rows = 0;
+  for (int head = 0; head < c.spec().heads; ++head) {
+    const RowModel model(*oracle, head, bf16, DataType::bf16);
+    if (!model.mixes()) continue;
+    const RowResult got = EmulatedKernel{.precision = bf16}.run(c, head);
+    double error = 0, ref_square = 0, variance = 0;
+    for (int d = 0; d < kValueDim; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      const double ref = oracle->out[static_cast<std::size_t>(head) * kValueDim + i];
+      error += (static_cast<double>(got.out[i]) - ref) * ref;
+      ref_square += ref * ref;
+      variance += std::pow(model.standard_error(d) * ref, 2);
+    }
+    square_sum += error * error / (variance + model.gain_variance() * ref_square * ref_square);
+    ++rows;
+  }
+  ASSERT_GE(rows, 32);
+  EXPECT_GT(std::sqrt(square_sum / rows), 0.25) << "an error that is taken for far larger than it is hides a gain";
+  EXPECT_LT(std::sqrt(square_sum / rows), 1.2);
+}
+
 // Far below every bound, and still no rounding.
 TEST(ErrorModel, FaultsExceedTheSpread) {
   const Precision bf16{DataType::bf16, false, DataType::f32};
