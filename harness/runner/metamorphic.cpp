@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/checks/spread.hpp"
 #include "harness/runner/relation.hpp"
 #include "reference/error_model.hpp"
 
@@ -104,32 +105,102 @@ class VariantRun {
   DecodeOutputBuffers outputs_;
 };
 
-// Follows the largest difference.
+// Follows the largest difference, in units of what is allowed.
 class Difference {
  public:
-  void add(double got, double base, double bound, std::int64_t token, int head) {
-    if (got == base) return;
-    bitwise_ = false;
-    const double ratio =
-        std::isfinite(got) && std::isfinite(base) && bound > 0 ? std::abs(got - base) / bound : kInfinity;
-    if (ratio <= ratio_) return;
-    ratio_ = ratio;
-    worst_ = fmt::format("token {}, head {}: {:.6g} against {:.6g}", token, head, got, base);
-  }
   [[nodiscard]] double ratio() const { return ratio_; }
   [[nodiscard]] bool bitwise() const { return bitwise_; }
   [[nodiscard]] const std::string& worst() const { return worst_; }
 
  private:
+  friend class RowDifference;
+
   double ratio_ = 0;
   bool bitwise_ = true;
   std::string worst_;
 };
 
+// The difference of two results of one row: each value against what both may be off by, and all of them against the
+// spread that two roundings leave which do not know of each other, sqrt(2) times that of one (tier S). The limits of
+// one result serve: a row of one was never seen beyond 1.2 standard errors (reference/README.md), so that two which err
+// opposite ways are within 1.7 of the difference's.
+class RowDifference {
+ public:
+  RowDifference(Difference& all, std::int64_t token, int head) : all_(all), token_(token), head_(head) {}
+
+  void add(double got, double base, double bound) {
+    if (got == base) return;
+    all_.bitwise_ = false;
+    const bool comparable = std::isfinite(got) && std::isfinite(base) && bound > 0;
+    const double ratio = comparable ? std::abs(got - base) / bound : kInfinity;
+    if (is_worst(ratio)) {
+      all_.worst_ = fmt::format("token {}, head {}: {:.6g} against {:.6g}", token_, head_, got, base);
+    }
+  }
+
+  // `standard_error`: of the difference.
+  void add_to_spread(double got, double base, double standard_error) {
+    if (got == base || !(standard_error > 0)) return;  // else `add` has said that nothing is allowed
+    const double z = std::abs(got - base) / standard_error;
+    square_sum_ += z * z;
+    z_max_ = std::max(z_max_, z);
+  }
+
+  void finish_spread() {
+    using Limits = reference::StatisticalLimits;
+    const double rms = std::sqrt(square_sum_ / kValueDim);
+    if (!is_worst(std::max(rms / Limits::kRowRms, z_max_ / Limits::kElement))) return;
+    all_.worst_ = fmt::format(
+        "token {}, head {}: differences of {:.3g} standard errors (limit {}), at most {:.3g} (limit "
+        "{})",
+        token_, head_, rms, Limits::kRowRms, z_max_, Limits::kElement);
+  }
+
+ private:
+  bool is_worst(double ratio) {
+    if (!(ratio > all_.ratio_)) return false;
+    all_.ratio_ = ratio;
+    return true;
+  }
+
+  Difference& all_;
+  std::int64_t token_;
+  int head_;
+  double square_sum_ = 0;
+  double z_max_ = 0;
+};
+
+// How much each part counts for in a row, by the parts' log-sum-exps; and the log-sum-exp of all.
+struct MergedWeights {
+  MergedWeights(const std::vector<std::unique_ptr<VariantRun>>& parts, std::int64_t token, int head) {
+    double maximum = -kInfinity;
+    for (const auto& part : parts) {
+      const double part_lse = static_cast<double>(part->row(token, head).lse);
+      maximum = std::max(maximum, part_lse);
+      if (std::isfinite(part_lse)) largest_lse = std::max(largest_lse, std::abs(part_lse));
+    }
+    double sum = 0;
+    for (const auto& part : parts) {
+      const double part_lse = static_cast<double>(part->row(token, head).lse);
+      of.push_back(maximum == -kInfinity ? 0 : std::exp(part_lse - maximum));
+      sum += of.back();
+    }
+    for (double& weight : of) weight /= sum;
+    lse = maximum == -kInfinity ? maximum : maximum + std::log(sum);
+  }
+
+  std::vector<double> of;
+  double lse = 0;
+  double largest_lse = 0;
+};
+
 class Comparison {
  public:
   explicit Comparison(const RelationBase& base)
-      : base_(base), outputs_(base.base.layout.bind(base.base.outputs)), heads_(base.base.problem.fields().heads) {}
+      : base_(base),
+        outputs_(base.base.layout.bind(base.base.outputs)),
+        heads_(base.base.problem.fields().heads),
+        has_spread_(checks::spread_scope(base.base.problem.fields().distribution, base.precision).rows) {}
 
   // Every row of the variant against the base's row that it stands for.
   void compare(const VariantRun& run, Difference& difference) const {
@@ -157,61 +228,73 @@ class Comparison {
     return first;
   }
 
-  [[nodiscard]] double out_bound(std::int64_t row, int dim) const {
-    return reference::hard_bound(base_.oracle, row, dim, base_.precision, outputs_.out.dtype);
-  }
+  // What one log-sum-exp of the row may be off by.
   [[nodiscard]] double lse_bound(std::int64_t row) const {
-    return reference::lse_bound(base_.oracle, row, base_.precision);
+    const double bound = reference::lse_bound(base_.oracle, row, base_.precision);
+    return has_spread_ ? std::min(bound, reference::lse_spread_bound(base_.oracle, row, base_.precision)) : bound;
   }
 
   void compare_row(const OutputRow& got, std::int64_t token, int head, Difference& difference) const {
     const OutputRow base = output_row(outputs_, token, head);
     const std::int64_t row = token * heads_ + head;
-    difference.add(static_cast<double>(got.lse), static_cast<double>(base.lse), 2 * lse_bound(row), token, head);
+    const reference::RowModel model(base_.oracle, row, base_.precision, outputs_.out.dtype);
+    RowDifference found(difference, token, head);
+    found.add(static_cast<double>(got.lse), static_cast<double>(base.lse), 2 * lse_bound(row));
     for (int dim = 0; dim < kValueDim; ++dim) {
-      difference.add(static_cast<double>(got.out[dim].to_float()), static_cast<double>(base.out[dim].to_float()),
-                     2 * out_bound(row, dim), token, head);
+      const auto value = static_cast<double>(got.out[dim].to_float());
+      const auto expected = static_cast<double>(base.out[dim].to_float());
+      found.add(value, expected, 2 * model.hard_bound(dim));
+      if (has_spread_) found.add_to_spread(value, expected, std::sqrt(2.0) * model.standard_error(dim));
     }
+    if (has_spread_) found.finish_spread();
   }
 
   void compare_merged_row(const std::vector<std::unique_ptr<VariantRun>>& parts, std::int64_t token, int head,
                           Difference& difference) const {
     const OutputRow base = output_row(outputs_, token, head);
     const std::int64_t row = token * heads_ + head;
-    double maximum = -kInfinity;
-    double largest_lse = 0;
-    for (const auto& part : parts) {
-      const double lse = static_cast<double>(part->row(token, head).lse);
-      maximum = std::max(maximum, lse);
-      if (std::isfinite(lse)) largest_lse = std::max(largest_lse, std::abs(lse));
-    }
-    std::vector<double> weights;
-    double sum = 0;
-    for (const auto& part : parts) {
-      const double lse = static_cast<double>(part->row(token, head).lse);
-      weights.push_back(maximum == -kInfinity ? 0 : std::exp(lse - maximum));
-      sum += weights.back();
-    }
-    const double merged_lse = maximum == -kInfinity ? maximum : maximum + std::log(sum);
-    const double u_lse = 4 * unit_roundoff(DataType::f32) * largest_lse;
-    difference.add(merged_lse, static_cast<double>(base.lse), 2 * lse_bound(row) + u_lse, token, head);
+    const reference::RowModel model(base_.oracle, row, base_.precision, outputs_.out.dtype);
+    const MergedWeights weights(parts, token, head);
+    RowDifference found(difference, token, head);
+    const double u_lse = 4 * unit_roundoff(DataType::f32) * weights.largest_lse;
+    found.add(weights.lse, static_cast<double>(base.lse), 2 * lse_bound(row) + u_lse);
     for (int dim = 0; dim < kValueDim; ++dim) {
       double merged = 0;
+      double square_sum = 0;  // of the parts' shares
       for (std::size_t i = 0; i < parts.size(); ++i) {
         // A part without weight may hold anything.
-        if (weights[i] > 0)
-          merged += weights[i] / sum * static_cast<double>(parts[i]->row(token, head).out[dim].to_float());
+        if (!(weights.of[i] > 0)) continue;
+        const double share = weights.of[i] * static_cast<double>(parts[i]->row(token, head).out[dim].to_float());
+        merged += share;
+        square_sum += share * share;
       }
+      const auto expected = static_cast<double>(base.out[dim].to_float());
       // The bounds of the parts, weighted, add up to the base's; but each part's output was rounded for itself.
       const double abs_sum = static_cast<double>(base_.oracle.abs_sum[static_cast<std::size_t>(row * kValueDim + dim)]);
-      const double bound = 2 * out_bound(row, dim) + 1.01 * unit_roundoff(DataType::bf16) * abs_sum;
-      difference.add(merged, static_cast<double>(base.out[dim].to_float()), bound, token, head);
+      found.add(merged, expected, 2 * model.hard_bound(dim) + 1.01 * unit_roundoff(DataType::bf16) * abs_sum);
+      if (!has_spread_) continue;
+      // B^2 of the parts, weighted, adds up to the base's. But parts that cancel are larger than the base's output, and
+      // so is what goes with O^2 in the error model.
+      const double error = model.standard_error(dim);
+      found.add_to_spread(merged, expected, std::sqrt(2 * error * error + rounding_square() * square_sum));
     }
+    if (has_spread_) found.finish_spread();
+  }
+
+  // Of a part's variance, what is proportional to its O^2.
+  [[nodiscard]] double rounding_square() const {
+    double sum = 0;
+    for (const DataType type : {base_.precision.probabilities, base_.precision.partial_output, outputs_.out.dtype}) {
+      const double rounding = reference::StatisticalLimits::kRounding * unit_roundoff(type);
+      sum += rounding * rounding;
+    }
+    return sum;
   }
 
   const RelationBase& base_;
   DecodeOutputs outputs_;
   int heads_;
+  bool has_spread_;
 };
 
 RelationResult verdict_of(const Relation& relation, const Difference& difference) {

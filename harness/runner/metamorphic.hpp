@@ -19,7 +19,9 @@ struct RelationResult {
   TierVerdict verdict = TierVerdict::passed;
   bool skipped = false;  // it does not apply, and `message` says why
   std::string message;
-  double max_ratio = 0;  // largest difference over what rounding explains in the two results; 1 is the limit
+  /// Largest difference over what rounding explains in the two results, 1 is the limit: of one value, twice its bound;
+  /// where roundings are independent, of a row's values the spread of two.
+  double max_ratio = 0;
   bool bitwise = false;  // the results agree bit for bit
 };
 

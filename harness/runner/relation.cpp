@@ -171,7 +171,6 @@ std::vector<Relation> relations_of(const DecodeProblem& problem) {
   relations.push_back(single_decodes(problem));
   relations.push_back(chunked(problem));
   relations.push_back(context_parallel(problem));
-  relations.push_back(skip("fused", "no operation under test has a fused and an unfused form"));
   return relations;
 }
 

@@ -71,6 +71,16 @@ harness::DecodeCheck MutationCase::run(const Fault& fault) const {
   return harness::check_decode(made_.problem, made_.layout, oracle(), outputs_, precision());
 }
 
+std::vector<harness::RelationResult> MutationCase::relations(const Fault& fault) const {
+  const harness::DecodeCase base{made_.problem, made_.layout, made_.buffers, outputs_};
+  const Precision declared = precision();
+  const auto provider = emulated_provider(fault);
+  const auto execution = provider->prepare(base);
+  harness::poison_outputs(outputs_);
+  execution->run();
+  return harness::check_metamorphic({base, oracle(), *provider, declared}, *execution);
+}
+
 std::optional<harness::Locus> MutationCase::locus() const {
   return harness::localise(made_.problem, inputs(), oracle(), made_.layout.bind(outputs_), precision());
 }

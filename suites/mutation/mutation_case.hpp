@@ -8,6 +8,7 @@
 
 #include "harness/checks/check_decode.hpp"
 #include "harness/checks/localise.hpp"
+#include "harness/runner/metamorphic.hpp"
 #include "suites/checks/checked_case.hpp"
 #include "suites/inputs/made_inputs.hpp"
 #include "suites/mutation/fault.hpp"
@@ -28,6 +29,8 @@ class MutationCase {
   [[nodiscard]] harness::DecodeCheck run(const Fault& fault) const;
   /// Runs the kernel with `fault` on a few launches of the exact probes; true where one of them fails.
   [[nodiscard]] bool probes_catch(const Fault& fault) const;
+  /// The metamorphic relations of the kernel with `fault`.
+  [[nodiscard]] std::vector<harness::RelationResult> relations(const Fault& fault) const;
   /// What the last result looks like.
   [[nodiscard]] std::optional<harness::Locus> locus() const;
 

@@ -141,6 +141,26 @@ TEST(Faults, CoverEveryFamilyAndHaveUniqueNames) {
   for (int family = 1; family <= kFamilies; ++family) EXPECT_GT(count[static_cast<std::size_t>(family)], 0) << family;
 }
 
+const harness::RelationResult& relation(const std::vector<harness::RelationResult>& results, std::string_view name) {
+  return *std::find_if(results.begin(), results.end(), [&](const auto& result) { return result.relation == name; });
+}
+
+// Splits averaged without their weights, near-uniform softmax: 4 % of an output that is itself a fortieth of what the
+// bounds go by. Twice a bound sees nothing of it; two roundings do not explain it.
+TEST(Metamorphic, SpreadShowsWhatTwoBoundsAllow) {
+  const MutationCase mutated("decode:h=4,kv=2000,dist=randn");
+  const auto weights =
+      std::find_if(faults().begin(), faults().end(), [](const Fault& fault) { return fault.name == "M9.weights"; });
+  const auto found = mutated.relations(*weights);
+  EXPECT_EQ(relation(found, "split_count").verdict, harness::TierVerdict::failed);
+  EXPECT_NE(relation(found, "split_count").message.find("standard errors"), std::string::npos)
+      << relation(found, "split_count").message;
+  for (const harness::RelationResult& result : mutated.relations(clean())) {
+    EXPECT_NE(result.verdict, harness::TierVerdict::failed) << result.relation << ": " << result.message;
+    EXPECT_LT(result.max_ratio, 1) << result.relation;
+  }
+}
+
 /// A thousand kernels without a fault, a hundred a test. More of them: mla.test.mutation.clean.
 class Clean : public ::testing::TestWithParam<int> {};
 
