@@ -91,9 +91,9 @@ step "compiler: $compiler"
 if [ "$harness" = on ]; then
   step "harness: setup"
   copy_tree
-  in_tree ci/setup.sh --torch off
+  in_tree ci/setup.sh --torch off --charts off
   step "harness: build (rocm)"
-  in_tree cmake --preset rocm
+  in_tree cmake --preset rocm -DMLA_TORCH=OFF -DMLA_CHARTS=OFF
   in_tree env CMAKE_BUILD_PARALLEL_LEVEL="$MLA_JOBS" cmake --build --preset rocm --target mla-harness
   step "harness: GPU tests"
   in_tree env MLA_EMULATOR="${MLA_EMULATOR:-}" ctest --preset rocm --label-regex gpu

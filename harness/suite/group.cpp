@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/suite/pairwise.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/core/error.hpp"

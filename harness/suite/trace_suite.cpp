@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/core/error.hpp"

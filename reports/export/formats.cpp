@@ -1,6 +1,7 @@
 #include "reports/export/formats.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "reports/error.hpp"
 #include "reports/export/junit.hpp"
