@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "harness/cli/cli.hpp"
 #include "harness/cli/explain_estimate.hpp"
@@ -66,12 +67,12 @@ void print_estimate(const Mi355Estimate& e) {
   fmt::print("  memory     {:>9.2f} us     KV as the plan reads it and partial results, 8 TB/s\n", e.memory_us);
   fmt::print("  matrix     {:>9.2f} us     products of all turns, padding included, 2.5 PFLOP/s\n", e.matrix_us);
   fmt::print(
-      "  issue      {:>9.2f} us     {:.1f} turns of the busiest worker, {:.0f} instructions each, 4 cycles of 2.4 "
+      "  issue      {:>9.2f} us     {} turns of the worker that has most, {:.0f} instructions each, 4 cycles of 2.4 "
       "GHz\n",
       e.issue_us, e.turns, e.instructions);
 }
 
-void explain(const DecodeProblem& problem, const std::string& isa) {
+void explain(const DecodeProblem& problem, const reports::IsaReport* isa) {
   const DecodeLayout layout(problem, DataType::e4m3fn);
   const Cost cost = cost_of(problem, layout);
   const auto& fields = problem.fields();
@@ -90,7 +91,7 @@ void explain(const DecodeProblem& problem, const std::string& isa) {
   print_bounds(problem, cost);
   const PlanSummary plan = plan_of(problem);
   print_plan(plan);
-  if (!isa.empty()) print_estimate(estimate_on_mi355(problem, plan, reports::load_isa_report(isa)));
+  if (isa != nullptr) print_estimate(estimate_on_mi355(problem, plan, *isa));
 }
 
 }  // namespace
@@ -102,7 +103,12 @@ void add_explain(CLI::App& app, CommandContext&) {
       app.add_subcommand("explain", "What a problem costs: bytes, flops, predicted bound, the split-KV plan");
   command->add_option("problem", *word, "Problem word")->required();
   command->add_option("--isa", *isa, "Kernels as compiled (out/isa.json of ci/rocm.sh): adds an estimate for MI355X");
-  command->callback([word, isa] { Problem::parse(*word).visit([&](const auto& problem) { explain(problem, *isa); }); });
+  command->callback([word, isa] {
+    // Read first: a file that cannot be read is said before anything is printed.
+    std::optional<reports::IsaReport> report;
+    if (!isa->empty()) report = reports::load_isa_report(*isa);
+    Problem::parse(*word).visit([&](const auto& problem) { explain(problem, report ? &*report : nullptr); });
+  });
 }
 
 }  // namespace mla::harness

@@ -36,13 +36,12 @@ Mi355Estimate estimate_on_mi355(const DecodeProblem& problem, const PlanSummary&
                                 name_of(resolve(fields.kv_type, DataType::e4m3fn)), plan.tile.rows);
   const reports::IsaKernel& kernel = kernel_of(isa, estimate.kernel);
   const auto loop = [&](const char* number) { return static_cast<double>(kernel.numbers.at(number)); };
-  const double tokens = plan.tile.tokens;
   estimate.instructions = loop("hot_loop.total");
-  estimate.turns = static_cast<double>(plan.busiest_worker) / tokens;
+  estimate.turns = plan.most_kv_tiles;
   estimate.memory_us = static_cast<double>(plan.kv_bytes + plan.partial_bytes) / kBytesPerSecond * 1e6;
-  const double all_turns = static_cast<double>(plan.kv_tokens) / tokens;
-  estimate.matrix_us = all_turns * kWaves * loop("hot_loop.matrix_flops") / kFlopsPerSecond * 1e6;
-  estimate.issue_us = estimate.turns * estimate.instructions * kCyclesAnInstruction / kClock * 1e6;
+  estimate.matrix_us =
+      static_cast<double>(plan.kv_tiles) * kWaves * loop("hot_loop.matrix_flops") / kFlopsPerSecond * 1e6;
+  estimate.issue_us = static_cast<double>(estimate.turns) * estimate.instructions * kCyclesAnInstruction / kClock * 1e6;
   return estimate;
 }
 

@@ -6,9 +6,12 @@
 namespace mla {
 namespace {
 
+std::int64_t tiles_of(const Work& work, std::int32_t step) {
+  return (work.kv_end - work.kv_begin + step - 1) / step;
+}
+
 std::int64_t cost_of(const Work& work, const PlanLimits& limits, std::int32_t step) {
-  const std::int64_t steps = (work.kv_end - work.kv_begin + step - 1) / step;
-  return limits.cost.work + steps * step + (work.slot >= 0 ? limits.cost.partial : 0);
+  return limits.cost.work + tiles_of(work, step) * step + (work.slot >= 0 ? limits.cost.partial : 0);
 }
 
 }  // namespace
@@ -32,11 +35,15 @@ PlanSummary describe(const PlanView& plan, const PlanLimits& limits) {
   std::int64_t total = 0;
   for (std::int32_t worker = 0; worker < limits.num_workers; ++worker) {
     std::int64_t load = 0;
+    std::int64_t tiles = 0;
     for (std::int32_t i = plan.work_indptr[worker]; i < plan.work_indptr[worker + 1]; ++i) {
       load += cost_of(plan.works[i], limits, layout.tile.tokens);
+      tiles += tiles_of(plan.works[i], layout.tile.tokens);
       summary.kv_tokens += plan.works[i].kv_end - plan.works[i].kv_begin;
     }
     total += load;
+    summary.kv_tiles += tiles;
+    summary.most_kv_tiles = std::max(summary.most_kv_tiles, tiles);
     summary.busiest_worker = std::max(summary.busiest_worker, load);
   }
   summary.kv_bytes = summary.kv_tokens * kHeadDim * size_in_bytes(limits.kv_dtype);

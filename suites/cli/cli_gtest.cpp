@@ -76,8 +76,14 @@ TEST(Cli, ExplainEstimatesFromTheCompiledLoop) {
   const CommandResult result = harness({"explain", "decode:h=16,b=256,kv=4096", "--isa", isa});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   // 256 requests x 4096 tokens x 576 x 2 bytes at 8 TB/s: as many workers, so nothing is split.
-  EXPECT_THAT(result.out, AllOf(HasSubstr("not measured"), HasSubstr("600 instructions"), HasSubstr(" 150.99 us")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("not measured"), HasSubstr("600 instructions"), HasSubstr(" 150.99 us"),
+                                HasSubstr(" 128 turns")));
+  // 16 requests among 256 workers: 4096 / 16 tokens in tiles of 32, whatever the fixed cost of a work is.
+  EXPECT_THAT(harness({"explain", "decode:h=16,b=16,kv=4096", "--isa", isa}).out, HasSubstr(" 8 turns"));
   EXPECT_EQ(harness({"explain", "decode:h=16,b=1,kv=64,dtype=fp8", "--isa", isa}).exit_code, 4);
+  const CommandResult absent = harness({"explain", "decode:h=16,b=1,kv=64", "--isa", folder.file("absent.json")});
+  EXPECT_EQ(absent.exit_code, 4);
+  EXPECT_EQ(absent.out, "");
 }
 
 TEST(Cli, DoctorNamesMachineProvidersAndFingerprint) {

@@ -236,6 +236,8 @@ struct PlanSummary {
   TileShape tile;
   std::int64_t kv_tokens = 0;      // read by all works, a token once for every row tile that reads it
   std::int64_t kv_bytes = 0;       // the same in bytes of the KV type
+  std::int64_t kv_tiles = 0;       // tiles of KV of all works: turns of the decode kernel's loop
+  std::int64_t most_kv_tiles = 0;  // of one worker
   std::int64_t partial_bytes = 0;  // float32 partials and lse, written once and read once
   std::int64_t workspace_bytes = 0;
   std::int64_t makespan = 0;
