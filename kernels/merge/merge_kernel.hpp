@@ -22,8 +22,8 @@ class MergeKernel {
     const int index = Arch::workgroup() / kShares;
     if (index >= Arch::load(&arguments.plan.header->num_reductions)) return;
     const Reduction reduction = Arch::load(arguments.plan.reductions + index);
-    MergeTile<Arch, kRows>::run(arguments.outputs, arguments.plan, arguments.inputs.heads, reduction,
-                                Arch::workgroup() % kShares, kShares, Arch::shared_memory());
+    MergeTile<Arch, kRows>::template run<kShares>(arguments.outputs, arguments.plan, arguments.inputs.heads, reduction,
+                                                  Arch::workgroup() % kShares, kShares, Arch::shared_memory());
   }
 };
 

@@ -29,11 +29,16 @@ class MergeTile {
   static constexpr int kPartBytes = kTeams * kTeamLanes * 16;
   static constexpr int kSharedBytes = kPartBytes + kTeams * kTeamLanes * 8;
 
-  /// All compute lanes; `shared` holds kSharedBytes that nothing else uses.
+  /// All compute lanes; `shared` holds kSharedBytes that nothing else uses. `shares` is at least kLeastShares: where
+  /// these leave no share more units than there are teams, the code for more is left out, and with it half of the
+  /// registers.
+  template <int kLeastShares = 1>
   static MLA_DEVICE void run(const DecodeOutputs& outputs, const PlanView& plan, int heads, const Reduction& reduction,
                              int share, int shares, std::byte* shared) {
     const MergeTile merge(outputs, plan, heads, reduction, share, shares);
-    if (merge.own_ <= kTeams) {
+    if constexpr (kRows * kUnitsPerRow <= kLeastShares * kTeams) {
+      merge.share_units(shared);
+    } else if (merge.own_ <= kTeams) {
       merge.share_units(shared);
     } else {
       merge.own_units();
