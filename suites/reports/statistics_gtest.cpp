@@ -1,11 +1,8 @@
-// The estimators against worked examples, and the decision against simulated machines.
+// The estimators and the decision against worked examples; simulated machines are in suites/statistics.
 #include "reports/statistics/decision.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <random>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -86,78 +83,6 @@ TEST(Decide, LaunchesWithoutAnySpreadAreDecided) {
   EXPECT_EQ(outcome(0), Outcome::same);
   EXPECT_EQ(outcome(0.05), Outcome::regressed);
   EXPECT_EQ(outcome(-0.05), Outcome::improved);
-}
-
-/// A machine with case-to-case different noise and, at 5 % of launches, a hiccup of +10 %.
-class Machine {
- public:
-  explicit Machine(std::uint64_t seed) : random_(seed) {}
-
-  /// Effects of `cases` cases of which the first `changed` are slower by `slowdown` (a logarithm).
-  std::vector<Effect> effects(int cases, int changed, double slowdown, int launches) {
-    std::vector<Effect> result;
-    for (int i = 0; i < cases; ++i) {
-      const double sd = std::uniform_real_distribution<>(0.003, 0.012)(random_);
-      const auto base = side(sd, 0, launches);
-      const auto next = side(sd, i < changed ? slowdown : 0, launches);
-      result.push_back(unpaired_effect(next, base, std::log(1.02)));
-    }
-    return result;
-  }
-
- private:
-  std::vector<double> side(double sd, double shift, int launches) {
-    std::vector<double> logs;
-    for (int i = 0; i < launches; ++i) {
-      const bool hiccup = std::bernoulli_distribution(0.05)(random_);
-      logs.push_back(shift + std::normal_distribution<>(0, sd)(random_) + (hiccup ? 0.1 : 0));
-    }
-    return logs;
-  }
-
-  std::mt19937_64 random_;
-};
-
-struct Outcomes {
-  int found = 0;
-  int false_alarms = 0;
-};
-
-Outcomes simulate(int rounds, double slowdown, int launches) {
-  static constexpr int kCases = 300;
-  static constexpr int kChanged = 6;
-  Machine machine(20260101);
-  Outcomes total;
-  for (int round = 0; round < rounds; ++round) {
-    const int changed = slowdown == 0 ? 0 : kChanged;
-    const auto decisions = decide(machine.effects(kCases, changed, slowdown, launches));
-    for (int i = 0; i < kCases; ++i) {
-      const Outcome outcome = decisions[static_cast<std::size_t>(i)].outcome;
-      if (outcome != Outcome::regressed && outcome != Outcome::improved) continue;
-      ++(i < changed && outcome == Outcome::regressed ? total.found : total.false_alarms);
-    }
-  }
-  return total;
-}
-
-TEST(DecideSimulated, SameBuildTwiceRaisesNoAlarm) {
-  EXPECT_LE(simulate(8, 0, 12).false_alarms, 1);  // of 2400
-}
-
-TEST(DecideSimulated, FivePercentOnSixOfThreeHundredIsFound) {
-  const Outcomes outcomes = simulate(8, std::log(1.05), 12);
-  EXPECT_GE(outcomes.found, 40) << "of 48";
-  EXPECT_LE(outcomes.false_alarms, 3);
-}
-
-TEST(DecideSimulated, EightLaunchesSufficeForFivePercent) {
-  const Outcomes outcomes = simulate(8, std::log(1.05), 8);
-  EXPECT_GE(outcomes.found, 38) << "of 48";
-  EXPECT_LE(outcomes.false_alarms, 3);
-}
-
-TEST(DecideSimulated, FewLaunchesFindLess) {
-  EXPECT_LT(simulate(8, std::log(1.03), 5).found, simulate(8, std::log(1.03), 20).found / 4);
 }
 
 }  // namespace
