@@ -34,7 +34,7 @@ Status describe_device(DeviceModel* model) {
   model->num_workers = properties.multiProcessorCount * sm90::Arch::kWorkersPerUnit;
   // Measured on an H200, in the time of a token of a 16-row tile: about 35 ns in bf16.
   model->tile_bf16 = {16, 128, 128, 32};
-  model->tile_fp8 = {16, 32, 32, 32};
+  model->tile_fp8 = {16, 32, 128, 32};
   model->cost_bf16 = {80, 24, 64, 1};
   model->cost_fp8 = {160, 48, 128, 2};
   return {};

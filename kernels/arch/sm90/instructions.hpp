@@ -83,6 +83,33 @@ MLA_DEVICE void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+MLA_DEVICE uint4 load_shared(std::uint32_t address) {
+  uint4 value;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+MLA_DEVICE void store_shared(std::uint32_t address, const uint4& value) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.x), "r"(value.y), "r"(value.z),
+               "r"(value.w)
+               : "memory");
+}
+/// To the same place in the shared memory of workgroup `rank` of the cluster, whose barrier of the same offset as
+/// `barrier` counts the 16 bytes when they have landed.
+MLA_DEVICE void store_shared_at(std::uint32_t address, std::uint32_t barrier, int rank, const uint4& value) {
+  asm volatile(
+      "{.reg .b32 remote, remote_barrier;\n"
+      "mapa.shared::cluster.u32 remote, %0, %2;\n"
+      "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, "
+      "[remote_barrier];\n"
+      "}" ::"r"(address),
+      "r"(barrier), "r"(rank), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+      : "memory");
+}
+
 MLA_DEVICE void mbarrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
@@ -102,6 +129,18 @@ MLA_DEVICE void mbarrier_wait(std::uint32_t barrier, std::uint32_t parity) {
       : "memory");
 }
 
+/// The same; what other workgroups of the cluster did before they arrived is seen after it.
+MLA_DEVICE void mbarrier_wait_cluster(std::uint32_t barrier, std::uint32_t parity) {
+  asm volatile(
+      "{.reg .pred done;\n"
+      "RETRY_%=:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra RETRY_%=;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
 /// Copies `bytes` (a multiple of 16) from global to shared memory; `barrier` counts them when they have landed.
 MLA_DEVICE void copy_bulk(std::uint32_t destination, const void* source, std::uint32_t bytes, std::uint32_t barrier) {
   asm volatile(
@@ -114,6 +153,15 @@ MLA_DEVICE void copy_bulk(std::uint32_t destination, const void* source, std::ui
 MLA_DEVICE void copy_16_or_zero(std::uint32_t destination, const void* source, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(present ? 16 : 0)
                : "memory");
+}
+
+/// Ends a group of this lane's copies; waits until at most `kPending` groups are on their way.
+MLA_DEVICE void copy_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int kPending>
+MLA_DEVICE void copy_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
 /// Arrives at `barrier`, as one of those it expects, once this lane's copies so far have landed.

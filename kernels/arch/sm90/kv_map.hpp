@@ -14,7 +14,8 @@ namespace mla::sm90 {
 /// Tokens of a box: pages of fewer are copied another way.
 inline constexpr int kKvBoxTokens = 32;
 
-/// Arguments of a kernel that copies bf16 KV by boxes of 64 dims x kKvBoxTokens tokens, in the 128-byte swizzle.
+/// Arguments of a kernel that copies KV by boxes of 64 dims x kKvBoxTokens tokens: bf16 in the 128-byte swizzle, e4m3
+/// as it is.
 struct WideArguments : DecodeArguments {
   CUtensorMap kv_map;    // [pages][tokens][576]
   bool has_map = false;  // false where the pages are too small
@@ -46,13 +47,17 @@ inline hipError_t WideArguments::make(const DecodeArguments& arguments, WideArgu
   static const detail::EncodeTensorMap encode = detail::encode_tensor_map();
   if (encode == nullptr) return cudaErrorNotSupported;
   const cuuint64_t sizes[] = {kHeadDim, static_cast<cuuint64_t>(kv.page_size), static_cast<cuuint64_t>(kv.num_pages)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(kv.token_stride) * 2,
-                                static_cast<cuuint64_t>(kv.page_stride) * 2};
+  const bool fp8 = is_fp8(kv.dtype);
+  const auto element_bytes = static_cast<cuuint64_t>(size_in_bytes(kv.dtype));
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(kv.token_stride) * element_bytes,
+                                static_cast<cuuint64_t>(kv.page_stride) * element_bytes};
   const cuuint32_t box[] = {64, kKvBoxTokens, 1};
   const cuuint32_t steps[] = {1, 1, 1};
-  const CUresult result = encode(&made->kv_map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<void*>(kv.data), sizes,
-                                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(&made->kv_map, fp8 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3,
+             const_cast<void*>(kv.data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             fp8 ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? hipSuccess : cudaErrorInvalidValue;
 }
 

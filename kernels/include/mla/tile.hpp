@@ -20,7 +20,7 @@ struct TileLimits {
 };
 
 /// Limits of the shipped targets.
-inline constexpr TileLimits kTileLimitsSm90{16, 128, 32, 64};
+inline constexpr TileLimits kTileLimitsSm90{16, 128, 128, 64};
 inline constexpr TileLimits kTileLimitsGfx942{16, 64, 64, 32};
 inline constexpr TileLimits kTileLimitsGfx950{16, 64, 64, 32};
 
