@@ -1,5 +1,6 @@
 #include "reference/error_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mla::reference {
@@ -39,14 +40,10 @@ constexpr double square(double x) {
 
 }  // namespace
 
-double probability_floor(DataType type) {
-  switch (type) {
-    case DataType::e4m3fn: return subnormal_error(type) / 448;
-    case DataType::e4m3fnuz: return subnormal_error(type) / 240;
-    case DataType::f32:
-    case DataType::bf16: return subnormal_error(type);
-  }
-  return 0;
+double probability_floor(const Precision& precision) {
+  const DataType type = precision.probabilities;
+  const double largest = type == DataType::e4m3fn ? 448 : type == DataType::e4m3fnuz ? 240 : 1;
+  return std::max(subnormal_error(type) / largest, static_cast<double>(precision.probability_floor));
 }
 
 double score_bound(const DecodeOracle& oracle, std::int64_t row) {
@@ -67,7 +64,7 @@ RowModel::RowModel(const DecodeOracle& oracle, std::int64_t row, const Precision
   const double u_p = unit_roundoff(precision.probabilities);
   const double u_partial = unit_roundoff(precision.partial_output);
   const double u_out = unit_roundoff(out_type);
-  const double floor = probability_floor(precision.probabilities) * probability_max_of(oracle, row);
+  const double floor = probability_floor(precision) * probability_max_of(oracle, row);
   constant_ = subnormal_error(out_type);
 
   const double arithmetic = (visible + kFixedOperations) * kFloat32Roundoff;
@@ -101,7 +98,7 @@ double float32_lse_bound_of(const DecodeOracle& oracle, std::int64_t row) {
 
 /// Largest error of a row sum, relative to it, that P's values below its smallest normal cause.
 double row_sum_floor(const DecodeOracle& oracle, std::int64_t row, const Precision& precision) {
-  return probability_floor(precision.probabilities) * visible_of(oracle, row) * probability_max_of(oracle, row);
+  return probability_floor(precision) * visible_of(oracle, row) * probability_max_of(oracle, row);
 }
 
 }  // namespace

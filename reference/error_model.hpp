@@ -14,7 +14,8 @@
 //    at most u(P) (A + |O|) / (1 - u(P)). (Public kernels do either: FlashAttention sums before rounding.)
 // 3. Floor: below P's smallest normal the error is absolute instead of relative. float32 and bf16 values may be flushed
 //    to zero: 2^-126. e4m3 is taken to be scaled so that P = 1 is the largest finite value: half a subnormal step is
-//    2^-10 / 448 for e4m3fn and 2^-11 / 240 for e4m3fnuz. Per token, so: step * max p * V.
+//    2^-10 / 448 for e4m3fn and 2^-11 / 240 for e4m3fnuz. A kernel that keeps P in a type of another range declares the
+//    step itself. Per token, so: step * max p * V.
 // 4. float32 arithmetic: n additions in the row sum and the product P V, and a fixed number of operations for the
 //    exponential, the normalisation and the rescaling: (n + 8) u(f32) A. Merging k <= n splits is within it.
 // 5. Partial outputs of splits kept in a type: u(partial) sum_splits w |O_split| <= u(partial) A.
@@ -57,7 +58,7 @@ namespace mla::reference {
 inline constexpr double kFloat32Roundoff = unit_roundoff(DataType::f32);
 
 /// Absolute error a token of P relative to its maximum of 1: item 3.
-[[nodiscard]] double probability_floor(DataType type);
+[[nodiscard]] double probability_floor(const Precision& precision);
 
 /// The part of tier L that float32 arithmetic explains: of a row of `visible` tokens with log-sum-exp `lse`, whose
 /// logits err by `score` at most.

@@ -94,7 +94,7 @@ ProbeAnswer probe_answer(const ProbePattern& pattern, const ProbeRow& row, std::
   answer.lse_bound = reference::float32_lse_bound(answer.lse, score, rounded_additions) +
                      (precision.row_sum_of_rounded ? pattern.deviation(row.kind) : 0);
   const double shift = std::expm1(2 * answer.lse_bound + pattern.deviation(row.kind));
-  const double floor = reference::probability_floor(precision.probabilities) / sums.total;
+  const double floor = reference::probability_floor(precision) / sums.total;
   const double u_out = unit_roundoff(DataType::bf16);
   const double ks = std::abs(kv_scale);
   for (std::size_t d = 0; d < answer.out.size(); ++d) {

@@ -61,11 +61,12 @@ Json tiers_json(const DecodeCheck& check) {
 Json correctness_json(const DecodeCheck& check, const Precision& precision) {
   Json worst = Json::array();
   for (const WorstElement& element : check.worst) worst.push_back(worst_json(element));
+  Json declared = {{"probabilities", name_of(precision.probabilities)},
+                   {"row_sum_of_rounded", precision.row_sum_of_rounded},
+                   {"partial_output", name_of(precision.partial_output)}};
+  if (precision.probability_floor > 0) declared["probability_floor"] = precision.probability_floor;
   return {{"reference", "eigen_f64"},
-          {"precision",
-           {{"probabilities", name_of(precision.probabilities)},
-            {"row_sum_of_rounded", precision.row_sum_of_rounded},
-            {"partial_output", name_of(precision.partial_output)}}},
+          {"precision", declared},
           {"elements", check.elements},
           {"rows", check.rows},
           {"tiers", tiers_json(check)},

@@ -20,6 +20,7 @@ class Api {
     Precision precision;
     visit_decode<Arch>(q, kv, Arch::kRowTile, [&]<class Kernel>() {
       precision.probabilities = Kernel::kProbabilityType;
+      precision.probability_floor = Kernel::kProbabilityFloor;
       precision.row_sum_of_rounded = false;
       precision.partial_output = DataType::f32;
     });

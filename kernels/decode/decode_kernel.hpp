@@ -99,6 +99,7 @@ class DecodeKernel {
   static constexpr int kCutTokens = 16;
   static_assert(kCutTokens % Traits::Matrix::kScoreColumns == 0 && Traits::kTokens % kCutTokens == 0);
   static constexpr DataType kProbabilityType = Traits::Matrix::kProbabilityType;
+  static constexpr float kProbabilityFloor = Traits::Matrix::kProbabilityFloor;
   static constexpr int kThreads = Arch::kThreads + Arch::kCopyWaves * Arch::kWaveWidth;
   static constexpr int kSharedBytes = Traits::kSharedBytes;
 

@@ -223,6 +223,23 @@ TEST(ErrorModel, KernelThatKeepsItsPrecisionStaysWithinBounds) {
   }
 }
 
+TEST(ErrorModel, DeclaredFloorOfPAllowsThatMuchAToken) {
+  const RaggedCase c({.heads = 2, .kv_lens = {40}, .page_size = 16});
+  const OwnedOracle oracle(c);
+  const Precision bf16{.probabilities = DataType::bf16};
+  Precision with_floor = bf16;
+  with_floor.probability_floor = 0x1p-12F;
+  EXPECT_EQ(probability_floor(bf16), 0x1p-126);
+  EXPECT_EQ(probability_floor(with_floor), 0x1p-12);
+  // Of a type with a larger step of its own, that is what counts.
+  EXPECT_EQ(probability_floor({.probabilities = DataType::e4m3fn, .probability_floor = 0x1p-40F}), 0x1p-10 / 448);
+  const double more =
+      hard_bound(*oracle, 1, 7, with_floor, DataType::f32) - hard_bound(*oracle, 1, 7, bf16, DataType::f32);
+  const double values = static_cast<double>((*oracle).value_abs_sum[7]);
+  EXPECT_NEAR(more, 0x1p-12 * static_cast<double>((*oracle).probability_max[1]) * values, 1e-6 * values);
+  EXPECT_GT(more, 0);
+}
+
 TEST(ErrorModel, ScaledFp8InputsStayWithinBounds) {
   const RaggedCase c({.heads = 2,
                       .kv_lens = {200},

@@ -32,6 +32,7 @@ struct MatrixBase {
   static constexpr int kOutputVectors = 1;
   static constexpr bool kScalesQuery = false;
   static constexpr DataType kProbabilityType = DataType::bf16;
+  static constexpr float kProbabilityFloor = 0;
   static constexpr int kProbabilityExponent = 0;
 
   using Probability = std::uint16_t;

@@ -36,6 +36,10 @@ struct MatrixBase {
 
 }  // namespace detail
 
+/// f16 holds P times 2^15, so that its small values stay normal: what is lost below is half of 2^-24 of that.
+inline constexpr int kF16ProbabilityExponent = 15;
+inline constexpr float kF16ProbabilityFloor = 0x1p-40F;
+
 template <DataType kQuery, DataType kKv>
 struct Matrix;
 
@@ -50,6 +54,7 @@ struct Matrix<DataType::bf16, DataType::bf16> : detail::MatrixBase {
   static constexpr int kOutputWidth = 2;
   static constexpr bool kScalesQuery = false;
   static constexpr DataType kProbabilityType = DataType::bf16;
+  static constexpr float kProbabilityFloor = 0;
   static constexpr int kProbabilityExponent = 0;
   static constexpr int kPitch = TileLayout<kHeadDim * 2>::kPitch;
 
@@ -119,7 +124,7 @@ struct Matrix<DataType::bf16, DataType::bf16> : detail::MatrixBase {
 /// e4m3fn KV: bytes become f16, which holds every e4m3 value exactly, between shared memory and the product, and the
 /// product accumulates in float32. Hopper's own e4m3 product is not used: it keeps only about 14 bits of the sum
 /// (DeepSeek-V3 report, section 3.3.2), which shows in the logits.
-/// P is f16 too, times 2^15 so that its small values stay normal.
+/// P is f16 too.
 template <DataType kQuery>
 struct Matrix<kQuery, DataType::e4m3fn> : detail::MatrixBase {
   static_assert(kQuery == DataType::bf16 || kQuery == DataType::e4m3fn);
@@ -130,8 +135,9 @@ struct Matrix<kQuery, DataType::e4m3fn> : detail::MatrixBase {
   static constexpr int kOutputVectors = 2;
   static constexpr int kOutputWidth = 4;
   static constexpr bool kScalesQuery = kQuery == DataType::bf16;
-  static constexpr DataType kProbabilityType = DataType::bf16;  // f16 is finer: a bound for bf16 holds
-  static constexpr int kProbabilityExponent = 15;
+  static constexpr DataType kProbabilityType = DataType::bf16;  // f16 is finer, but for its range
+  static constexpr float kProbabilityFloor = kF16ProbabilityFloor;
+  static constexpr int kProbabilityExponent = kF16ProbabilityExponent;
   static constexpr int kPitch = TileLayout<kHeadDim>::kPitch;
 
   using Probability = std::uint16_t;

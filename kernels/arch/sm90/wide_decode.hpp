@@ -42,7 +42,8 @@ class WideDecodeKernel {
   using Arguments = WideArguments;
   static constexpr int kWorkgroupsPerWorker = kWorkgroups;
   static constexpr int kRows = Places::kRows * kWorkgroups;
-  static constexpr DataType kProbabilityType = DataType::bf16;  // f16 is finer: a bound for bf16 holds
+  static constexpr DataType kProbabilityType = DataType::bf16;  // f16 is finer, but for its range
+  static constexpr float kProbabilityFloor = kFp8 ? kF16ProbabilityFloor : 0;
   /// Works begin at multiples of it. A box of the tensor map that began elsewhere would cross the end of its page.
   static constexpr int kCutTokens = Places::kTokens;
   static_assert(kCutTokens % kKvBoxTokens == 0);
@@ -66,6 +67,7 @@ class WideDecodeKernel {
 
  private:
   using Copies = std::conditional_t<kFp8, WideFp8Copies<kWorkgroups>, WideCopies<kWorkgroups>>;
+  static constexpr int kProbabilityExponent = kFp8 ? kF16ProbabilityExponent : 0;
   static constexpr Half kHalfType = kFp8 ? Half::f16 : Half::bf16;
   static constexpr int kTokens = Places::kTokens;
   static constexpr int kOwnRows = Places::kRows;
@@ -237,12 +239,13 @@ class WideDecodeKernel {
                                             std::uint32_t (&p)[4][4]) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
+      const float reference = finite(maximum[i]) - kProbabilityExponent;
       float added = 0;
 #pragma unroll
       for (int tile = 0; tile < 8; ++tile) {
         float* s = scores + tile * 4 + i * 2;
-        s[0] = Arch::exp2(s[0] - finite(maximum[i]));
-        s[1] = Arch::exp2(s[1] - finite(maximum[i]));
+        s[0] = Arch::exp2(s[0] - reference);
+        s[1] = Arch::exp2(s[1] - reference);
         added += s[0] + s[1];
         p[tile / 2][tile % 2 * 2 + i] = kFp8 ? f16x2(s[0], s[1]) : bf16x2(s[0], s[1]);
       }
@@ -434,7 +437,7 @@ class WideDecodeKernel {
     const int lane = static_cast<int>(threadIdx.x) % 4;
     if (kHalf == 0 && lane == 0) {
       constexpr float kLn2 = 0.693147180559945309F;
-      *sink.lse = empty_row ? kMinusInfinity : (maximum + Arch::log2(sum)) * kLn2;
+      *sink.lse = empty_row ? kMinusInfinity : (maximum + (Arch::log2(sum) - kProbabilityExponent)) * kLn2;
     }
     if constexpr (kFp8) {
       // Two tiles together are 16 columns, of which the lane has four side by side.

@@ -37,6 +37,9 @@ struct Precision {
   bool row_sum_of_rounded = false;
   /// Type in which partial outputs of a split request are kept.
   DataType partial_output = DataType::f32;
+  /// Absolute error of P, of which a row's largest is 1, where the type that holds it has a smaller range than
+  /// `probabilities`: f16 times 2^15 declares bf16, than which it is finer, and 2^-40.
+  float probability_floor = 0;
 };
 
 }  // namespace mla
