@@ -9,6 +9,7 @@
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -37,9 +38,14 @@ class StackChange {
   static void enter(void* own, const void** from_bottom, std::size_t* from_bytes) {
     __sanitizer_finish_switch_fiber(own, from_bottom, from_bytes);
   }
+  // The frames in which a lane begins never return, and so leave the gaps between their variables marked.
+  static void forget(void* bottom, std::size_t bytes) {
+    __asan_unpoison_memory_region(bottom, bytes);
+  }
 #else
   static void leave(void**, const void*, std::size_t) {}
   static void enter(void*, const void**, std::size_t*) {}
+  static void forget(void*, std::size_t) {}
 #endif
 };
 
@@ -60,7 +66,10 @@ struct Workgroup::Stack {
     if (memory == MAP_FAILED) throw std::bad_alloc();
     bottom = static_cast<std::byte*>(memory);
   }
-  ~Stack() { munmap(bottom, kStackBytes); }
+  ~Stack() {
+    StackChange::forget(bottom, kStackBytes);  // or whoever is given this memory next is told of a stack
+    munmap(bottom, kStackBytes);
+  }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
@@ -169,6 +178,7 @@ void Workgroup::start_lane(Lane& lane) {
   lane.copies.clear();
   lane.ended = false;
   lane.waits_for = nullptr;
+  StackChange::forget(lane.stack->bottom, kStackBytes);
   boost::context::stack_context stack;
   stack.size = kStackBytes;
   stack.sp = lane.stack->bottom + kStackBytes;
