@@ -31,7 +31,7 @@ fi
 command -v clang-format-14 >/dev/null || install_packages clang-format-14
 clang-format-14 --dry-run -Werror "${sources[@]}"
 step "${#sources[@]} files are formatted"
-if command -v shellcheck >/dev/null; then shellcheck --external-sources --source-path=ci ci/*.sh suites/ci/*.sh .ci/run; fi
+if command -v shellcheck >/dev/null; then shellcheck --external-sources --source-path=ci ci/*.sh ci/slurm/*.sh suites/ci/*.sh .ci/run; fi
 [ "$tidy" = on ] || exit 0
 
 install_packages clang-tidy

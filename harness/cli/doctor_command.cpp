@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "harness/cli/cli.hpp"
 #include "harness/core/build_info.hpp"
 #include "harness/providers/registry.hpp"
@@ -32,11 +37,51 @@ void print_machine(const Environment& machine) {
   fmt::print("fingerprint    {} (reports with equal fingerprints have comparable times)\n", fingerprint(machine));
 }
 
+// What a machine lacks of `requirement`; empty where nothing.
+std::string lack_of(const std::string& requirement, const ProviderList& providers) {
+  if (requirement == "charts") {
+    return reports::dashboard_charts().empty() ? std::string(reports::dashboard_charts_absent()) : "";
+  }
+  if (requirement == "gpu" || requirement.starts_with("gpu=")) {
+    const std::string name = requirement.substr(std::min<std::size_t>(4, requirement.size()));
+    const std::string gpu = read_environment().gpu;
+    if (gpu.empty()) return "no driver shows a GPU";
+    return gpu.find(name) == std::string::npos ? fmt::format("the GPU is {}", gpu) : "";
+  }
+  const auto has_name = [&](const auto& one) { return one->name() == requirement; };
+  if (std::any_of(providers.begin(), providers.end(), has_name)) return "";
+  for (const AbsentProvider& absent : absent_providers()) {
+    if (absent.name == requirement) return absent.reason;
+  }
+  return "no provider of that name; gpu, gpu=NAME, charts or a provider is needed";
+}
+
+// One line for all that is missing: what a nightly job's mail shows.
+void require(const std::vector<std::string>& requirements, const ProviderList& providers) {
+  std::string missing;
+  for (const std::string& requirement : requirements) {
+    if (const std::string lack = lack_of(requirement, providers); !lack.empty()) {
+      missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", requirement, lack);
+    }
+  }
+  if (!missing.empty()) throw EnvironmentError("doctor: this machine lacks " + missing);
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, CommandContext& context) {
   CLI::App* command = app.add_subcommand("doctor", "What this build and machine can do, and why other things are off");
-  command->callback([&context] {
+  const auto requirements = std::make_shared<std::vector<std::string>>();
+  command
+      ->add_option("--require", *requirements,
+                   "Only say whether this is here: a provider, gpu, gpu=NAME (gpu=gfx950), charts; exit code 3 if not")
+      ->delimiter(',');
+  command->callback([&context, requirements] {
+    if (!requirements->empty()) {
+      require(*requirements, context.providers);
+      fmt::print("here: {}\n", fmt::join(*requirements, ", "));
+      return;
+    }
     print_build();
     print_machine(read_environment());
     for (const auto& provider : context.providers) {

@@ -65,6 +65,13 @@ std::int64_t last_level_cache_bytes() {
   return 0;
 }
 
+// "gfx950" of 90500, "gfx90a" of 90010: two decimal digits for each of major, minor and stepping; the last is a
+// hexadecimal digit of the name.
+std::string gfx_name(const std::string& version) {
+  const long number = std::strtol(version.c_str(), nullptr, 10);
+  return fmt::format("gfx{}{}{:x}", number / 10000, number / 100 % 100, number % 100);
+}
+
 // From the drivers' files: asking a GPU runtime would start it in this process, and its children could not use it then.
 std::string first_gpu() {
   std::error_code none;
@@ -73,7 +80,7 @@ std::string first_gpu() {
   }
   for (const auto& node : std::filesystem::directory_iterator("/sys/class/kfd/kfd/topology/nodes", none)) {
     const std::string version = value_in((node.path() / "properties").c_str(), "gfx_target_version", ' ');
-    if (!version.empty() && version != "0") return "gfx_target_version " + version;
+    if (!version.empty() && version != "0") return gfx_name(version);
   }
   return "";
 }

@@ -93,6 +93,18 @@ TEST(Cli, DoctorNamesMachineProvidersAndFingerprint) {
               AllOf(HasSubstr("processor"), HasSubstr("eigen"), HasSubstr("torch"), HasSubstr("fingerprint")));
 }
 
+TEST(Cli, DoctorRequiresAMachineInOneLine) {
+  EXPECT_EQ(harness({"doctor", "--require", "eigen"}).exit_code, 0);
+  EXPECT_EQ(harness({"doctor", "--require", "eigen,torch"}).exit_code,
+            harness({"doctor", "--require", "torch"}).exit_code);
+  const CommandResult lacking = harness({"doctor", "--require", "eigen,gpu=gfx1,nobody"});
+  EXPECT_EQ(lacking.exit_code, 3);
+  EXPECT_EQ(lacking.out, "");
+  EXPECT_THAT(lacking.err, AllOf(HasSubstr("lacks gpu=gfx1 ("), HasSubstr("nobody (no provider of that name")));
+  EXPECT_THAT(lacking.err, ::testing::Not(HasSubstr("eigen")));
+  EXPECT_EQ(std::count(lacking.err.begin(), lacking.err.end(), '\n'), 1);
+}
+
 TEST(Cli, EigenPassesAndItsReportBecomesAPage) {
   const TemporaryFolder folder;
   const std::string out = folder.file("report.json");
