@@ -74,6 +74,19 @@ INSTANTIATE_TEST_SUITE_P(
         "decode:h=16,kv=1500", "decode:h=16,q=2,b=2,kv=700,cu=5", "decode:h=16,b=9,kv=5,cu=1",
         "decode:h=4,b=2,kv=600,dist=needle", "decode:h=4,b=2,kv=600,dist=sharp,dtype=fp8"));
 
+TEST(HostDecode, LeavesOutWhatWouldTakeForEver) {
+  const auto supports = [](int batch) {
+    harness::DecodeProblem::Fields fields;
+    fields.heads = 1;
+    fields.batch = batch;
+    return host(0)->supports(harness::DecodeProblem(fields));
+  };
+  EXPECT_TRUE(supports(harness::kMostHostRequests).ok());
+  const harness::Support refused = supports(harness::kMostHostRequests + 1);
+  EXPECT_EQ(refused.reason, harness::SkipReason::unsupported_shape);
+  EXPECT_THAT(refused.detail, testing::HasSubstr("more than 16384 requests"));
+}
+
 TEST(HostDecode, TwentyOrdersOfTheLanesGiveTheSameBits) {
   for (const char* word : {"decode:h=16,b=2,kv=300+77,cu=5", "decode:h=20,b=1,kv=260,dtype=fp8,cu=3"}) {
     const DecodeFixture fixture(word);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "harness/core/error.hpp"
 #include "harness/providers/host/digest.hpp"
@@ -122,7 +123,11 @@ class HostProvider final : public Provider {
   [[nodiscard]] std::string_view description() const override {
     return "the GPU kernels' source executed lane by lane on the CPU, as gfx950 (e4m3fnuz: gfx942)";
   }
-  [[nodiscard]] Support supports(const DecodeProblem&) const override { return {}; }
+  [[nodiscard]] Support supports(const DecodeProblem& problem) const override {
+    if (problem.batch() <= kMostHostRequests) return {};
+    return {SkipReason::unsupported_shape, "more than " + std::to_string(kMostHostRequests) +
+                                               " requests take minutes of CPU time a launch, lane by lane"};
+  }
   [[nodiscard]] std::unique_ptr<DecodeExecution> prepare(const DecodeCase& c) const override {
     return std::make_unique<HostDecode>(c, options_);
   }

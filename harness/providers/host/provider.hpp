@@ -15,6 +15,9 @@ struct HostOptions {
   int threads = 0;  // 0: all cores
 };
 
+/// A request of one token takes 1.3 ms of CPU time a launch, and a case at least seven launches.
+inline constexpr int kMostHostRequests = 1 << 14;
+
 /// Executes gfx950's kernels, or gfx942's where the problem names e4m3fnuz. A correctness target: some thousand times
 /// slower than a GPU.
 [[nodiscard]] std::unique_ptr<Provider> make_host_provider(const HostOptions& options = {});
