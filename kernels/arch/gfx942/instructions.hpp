@@ -23,8 +23,9 @@ MLA_DEVICE void mfma_16x16x16_bf16(float (&d)[4], const std::uint32_t (&a)[2], c
 template <class Encoding, bool kHigh>
 MLA_DEVICE std::uint32_t bf16_pair_of_fp8(std::uint32_t bytes) {
   const auto values = __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(bytes), kHigh);
-  return permute_bytes<0x07060302>(__builtin_bit_cast(std::uint32_t, values[1]),
-                                   __builtin_bit_cast(std::uint32_t, values[0]));
+  // As a whole: where the bits of values[1] are asked for, clang gives those of values[0] (test ci.bit_cast).
+  const auto words = __builtin_bit_cast(detail::Words<2>::Type, values);
+  return permute_bytes<0x07060302>(words[1], words[0]);
 }
 
 MLA_DEVICE std::uint32_t bf16_pair(float first, float second) {
