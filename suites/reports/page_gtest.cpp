@@ -292,6 +292,48 @@ TEST_F(Page, EverythingHasANameAndEnoughContrast) {
   }
 }
 
+TEST_F(Page, ClocksAreDrawnWhereADriverToldThemAndMissedWhereNot) {
+  Json document = report_of(20);
+  document["schema"]["version"] = "1.2.0";  // the first that has clocks
+  browser_->open(write(reports::dashboard_html(reports::parse_report(document))), "machine");
+  EXPECT_EQ(ask("document.querySelector('#clocks p').textContent"),
+            "No driver told clocks, power or temperature while these cases were measured.");
+  EXPECT_EQ(ask("document.querySelectorAll('#clocks svg').length"), 0);
+
+  const Json warm = {{"sm_mhz", 1980}, {"power_w", 310.5}, {"temperature_c", 41}, {"throttle", Json::array()}};
+  Json held = warm;
+  held["sm_mhz"] = 1755;
+  held["throttle"] = {"power_cap"};
+  int told = 0;
+  for (Json& entry : document["cases"]) {
+    if (!entry["performance"].is_object() || ++told > 10) continue;
+    entry["performance"]["clocks"] = {{"source", "nvml"}, {"start", warm}, {"end", told == 3 ? held : warm}};
+  }
+  browser_->open(write(reports::dashboard_html(reports::parse_report(document))), "machine");
+  EXPECT_EQ(ask("document.querySelector('#clocks p').textContent"),
+            "Told by nvml for 10 of 20 measured cases; something held the clock down in 1, drawn in red.");
+  // Clock, power and temperature; nothing was told of the memory clock.
+  EXPECT_EQ(ask("[...document.querySelectorAll('#clocks figcaption')].map(node => node.textContent)"),
+            Json::array({"Clock, MHz", "Power, W", "Temperature, \u00b0C"}));
+  EXPECT_EQ(ask("document.querySelectorAll('#clocks svg')[0].querySelectorAll('circle').length"), 10);
+  EXPECT_EQ(ask("[...document.querySelectorAll('#clocks svg')[0].querySelectorAll('circle')].map(node => "
+                "node.getAttribute('fill')).indexOf('var(--bad)')"),
+            2);
+  // The dot is where the clock ended: below all others.
+  EXPECT_EQ(ask("(dots => dots.every((dot, i) => i === 2 || dot < dots[2]))([...document.querySelectorAll('#clocks "
+                "svg')[0].querySelectorAll('circle')].map(node => Number(node.getAttribute('cy'))))"),
+            true);
+  EXPECT_EQ(ask("document.querySelectorAll('#clocks-table tbody tr')[2].innerText.replace(/\\s+/g, ' ').match(/1980 "
+                ".*MHz/)[0]"),
+            "1980 \u2192 1755 MHz");
+  expect_no_complaint("clocks");
+  if (const char* directory = std::getenv("MLA_SCREENSHOTS")) {
+    std::filesystem::create_directories(directory);
+    ask("document.getElementById('clocks').scrollIntoView()");
+    browser_->screenshot(std::filesystem::path(directory) / "clocks.png");
+  }
+}
+
 TEST_F(Page, ForestPlotsEveryRatio) {
   browser_->open(write_full(), "compare");
   EXPECT_EQ(ask("document.querySelector('#view-compare .count').textContent"), "68 of 68");
