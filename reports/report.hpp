@@ -69,6 +69,23 @@ struct StageTime {
   double ns = 0;
 };
 
+/// What a driver told of the device at one moment; what it did not tell is absent.
+struct ClockReading {
+  std::optional<double> sm_mhz;  // of a GPU's compute units
+  std::optional<double> memory_mhz;
+  std::optional<double> cpu_mhz;
+  std::optional<double> power_w;
+  std::optional<double> temperature_c;
+  std::optional<std::vector<std::string>> throttle;  // what holds the clock down, empty where nothing does
+};
+
+/// Around a measurement.
+struct Clocks {
+  std::string source;  // "nvml", "amdsmi" or "cpufreq"
+  ClockReading start;
+  ClockReading end;
+};
+
 /// Present only where the case passed: a wrong kernel has no speed.
 struct Performance {
   std::string timer;
@@ -83,6 +100,7 @@ struct Performance {
   double tflop_per_s = 0;
   std::optional<CeilingShare> ceiling;
   std::vector<StageTime> stages;
+  std::optional<Clocks> clocks;
 };
 
 struct Case {

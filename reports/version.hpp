@@ -20,8 +20,8 @@ inline constexpr std::string_view kIsaComparisonSchema = "mla-isa-comparison";
 // Whoever changes a number below changes the schema file's name or `$id` with it, and adds a report of the version left
 // behind to the tests.
 inline constexpr int kReportMajor = 1;
-inline constexpr int kReportMinor = 1;
-inline constexpr std::string_view kReportVersion = "1.1.0";
+inline constexpr int kReportMinor = 2;
+inline constexpr std::string_view kReportVersion = "1.2.0";
 inline constexpr std::string_view kComparisonVersion = "1.1.0";
 inline constexpr std::string_view kMarginsVersion = "1.0.0";
 inline constexpr int kIsaMajor = 1;

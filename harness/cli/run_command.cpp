@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/cli.hpp"
+#include "harness/cli/measure_options.hpp"
 #include "harness/cli/selection_options.hpp"
 #include "harness/problem/field.hpp"
 #include "harness/runner/run.hpp"
@@ -39,6 +40,7 @@ void add_run(CLI::App& app, CommandContext& context) {
                    "C: check. P: check once, then measure. CP: check fully (repeats, canaries), then measure [CP]")
       ->transform(CLI::CheckedTransformer(std::map<std::string, RunMode>{
           {"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}}));
+  add_measure_options(*command, options.measure);
   command->add_option("--out", options.out, "Report file (JSON); kept up to date as FILE's .jsonl while running");
   command->add_option("--junit", options.junit, "JUnit XML file");
   command->add_flag("--metamorphic", options.metamorphic,

@@ -47,6 +47,9 @@ struct StageTime {
   double ns = 0;
 };
 
+/// What the caches hold when a timed launch begins: its inputs, or none of them.
+enum class CacheState : std::uint8_t { hot, cold };
+
 /// A decode problem made ready on a provider. Inputs and outputs outlive it.
 class DecodeExecution {
  public:
@@ -69,8 +72,13 @@ class DecodeExecution {
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   }
   [[nodiscard]] virtual std::string timer() const { return "steady_clock"; }
+  /// Asks for a state of the caches before timed launches; without this call it is the one that suits the device. False
+  /// where the implementation cannot bring it about: it reads the harness's own buffers, and the harness does.
+  virtual bool set_cache(CacheState) { return false; }
   /// State of the caches before a timed launch: "hot", or how they were made cold.
   [[nodiscard]] virtual std::string cache_regime() const { return "hot"; }
+  /// PCI address of the device that does the work, as in "0000:c1:00.0": its driver is asked for clocks. "" on a CPU.
+  [[nodiscard]] virtual std::string pci_address() const { return {}; }
   /// Stage times of one separate, instrumented launch; empty where stages are not told apart.
   [[nodiscard]] virtual std::vector<StageTime> stage_times() { return {}; }
 };

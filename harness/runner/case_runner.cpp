@@ -47,7 +47,8 @@ std::optional<Json> CaseRunner::run(const Provider& provider) {
                                   ready.result.at("digest").get<std::string>(),
                                   options_.mode,
                                   ceilings_,
-                                  options_.metamorphic};
+                                  options_.metamorphic,
+                                  options_.measure};
   const ChildResult child = run_in_child([&] { return run_decode_case(context); }, options_.limits);
   if (child.end == ChildResult::End::interrupted) return std::nullopt;
   Json outcome{{"input_digest", context.input_digest}};

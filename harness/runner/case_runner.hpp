@@ -12,6 +12,7 @@
 #include "harness/problem/decode_problem.hpp"
 #include "harness/providers/provider.hpp"
 #include "harness/runner/child_process.hpp"
+#include "harness/runner/measurement.hpp"
 #include "harness/runner/mode.hpp"
 #include "harness/timing/ceilings.hpp"
 
@@ -22,6 +23,7 @@ struct CaseOptions {
   RunMode mode = RunMode::check_and_measure;
   ChildLimits limits;
   bool metamorphic = false;
+  MeasureOptions measure = {};
 };
 
 /// Makes the inputs and the oracle of one problem once and runs providers on them.

@@ -18,7 +18,6 @@
 #include "harness/runner/cost.hpp"
 #include "harness/runner/metamorphic.hpp"
 #include "harness/runner/performance_record.hpp"
-#include "harness/timing/sample.hpp"
 #include "reference/decode.hpp"
 
 namespace mla::harness {
@@ -27,9 +26,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-// Half a second a case keeps a sweep of some 50 cases within a minute; most medians are known well before.
-constexpr SampleConfig kSampling{.warmup_s = 0.1, .budget_s = 0.5};
 
 // Launches beyond the necessary ones, for repeats and for probes each, go on for this long.
 constexpr double kExtraLaunchMs = 100;
@@ -360,12 +356,10 @@ class DecodeCaseRun {
 
   void measure() {
     timed("measure", [this] {
-      Measurement measurement;
-      measurement.samples = sample_timed([this] { return execution_->timed_run(); }, kSampling);
-      measurement.timer = execution_->timer();
-      measurement.cache = execution_->cache_regime();
+      const DecodeCase problem_case{context_.problem, context_.layout, shared_.inputs, outputs_};
+      Measurement measurement =
+          mla::harness::measure(*execution_, problem_case, context_.provider.device(), context_.measure);
       measurement.stages = execution_->stage_times();
-      measurement.device = context_.provider.device();
       record_["performance"] =
           performance_json(measurement, cost_of(context_.problem, context_.layout), context_.ceilings);
     });

@@ -10,6 +10,7 @@
 #include "harness/inputs/decode_inputs.hpp"
 #include "harness/problem/decode_problem.hpp"
 #include "harness/providers/provider.hpp"
+#include "harness/runner/measurement.hpp"
 #include "harness/runner/mode.hpp"
 #include "harness/timing/ceilings.hpp"
 
@@ -34,6 +35,7 @@ struct DecodeCaseContext {
   RunMode mode = RunMode::check_and_measure;
   std::span<const Ceiling> ceilings;
   bool metamorphic = false;  // check the metamorphic relations too
+  MeasureOptions measure = {};
 };
 
 /// Runs, checks and measures one provider. Returns JSON with the members of a report's case that this determines:

@@ -36,7 +36,28 @@ Json nearer_ceiling(const Cost& cost, double median_ns, std::string_view device,
           {"percent", 100 * std::max(memory_ns, matmul_ns) / median_ns}};
 }
 
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json reading_json(const ClockReading& reading) {
+  return {{"sm_mhz", or_null(reading.sm_mhz)},
+          {"memory_mhz", or_null(reading.memory_mhz)},
+          {"cpu_mhz", or_null(reading.cpu_mhz)},
+          {"power_w", or_null(reading.power_w)},
+          {"temperature_c", or_null(reading.temperature_c)},
+          {"throttle", or_null(reading.throttle)}};
+}
+
 }  // namespace
+
+Json clocks_json(const Measurement& measurement) {
+  if (measurement.clock_source.empty()) return nullptr;
+  return {{"source", measurement.clock_source},
+          {"start", reading_json(measurement.clocks_before)},
+          {"end", reading_json(measurement.clocks_after)}};
+}
 
 Json performance_json(const Measurement& measurement, const Cost& cost, std::span<const Ceiling> ceilings) {
   const SampleResult& samples = measurement.samples;
@@ -54,6 +75,7 @@ Json performance_json(const Measurement& measurement, const Cost& cost, std::spa
   record["stages_ns"] = Json::array();
   for (const StageTime& stage : measurement.stages)
     record["stages_ns"].push_back({{"stage", stage.stage}, {"ns", stage.ns}});
+  record["clocks"] = clocks_json(measurement);
   return record;
 }
 

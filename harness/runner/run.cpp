@@ -37,7 +37,8 @@ class Run {
         case_options_{
             options.mode,
             {std::chrono::duration<double>(options.timeout_seconds), InterruptionGuard::requested, options.isolate},
-            options.metamorphic},
+            options.metamorphic,
+            options.measure},
         machine_(read_environment()),
         known_(KnownFailures::load(
             options.known.empty() ? KnownFailures::default_file() : std::filesystem::path(options.known),

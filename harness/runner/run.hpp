@@ -8,6 +8,7 @@
 #include "harness/core/error.hpp"
 #include "harness/providers/provider.hpp"
 #include "harness/runner/case_list.hpp"
+#include "harness/runner/measurement.hpp"
 #include "harness/runner/mode.hpp"
 #include "harness/runner/progress.hpp"
 
@@ -16,8 +17,9 @@ namespace mla::harness {
 struct RunOptions {
   Selection selection;
   RunMode mode = RunMode::check_and_measure;
-  std::string out;           // report file; its journal is beside it with the extension .jsonl. Empty: no files
-  std::string junit;         // JUnit XML file, or empty
+  std::string out;    // report file; its journal is beside it with the extension .jsonl. Empty: no files
+  std::string junit;  // JUnit XML file, or empty
+  MeasureOptions measure;
   bool metamorphic = false;  // check the metamorphic relations of every case that passes otherwise
   std::string known;         // list of known failures; empty means the one that comes with the harness
   bool resume = false;

@@ -6,17 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
 #include <Eigen/Core>
 
 #include "harness/providers/worker_pool.hpp"
+#include "harness/timing/last_level_cache.hpp"
 
 namespace mla::harness {
 
@@ -44,35 +41,6 @@ double best_pass_ns(WorkerPool& pool, double seconds, const std::function<void(i
 
 std::int64_t physical_memory_bytes() {
   return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-}
-
-std::string first_line(const std::filesystem::path& file) {
-  std::string line;
-  std::getline(std::ifstream(file), line);
-  return line;
-}
-
-// Bytes of all last-level caches together, 0 where the system does not say. Not sysconf(_SC_LEVEL3_CACHE_SIZE), which
-// gives a virtual machine the whole package's.
-std::int64_t last_level_cache_bytes() {
-  std::map<std::string, std::int64_t> caches;  // by the processors that share one
-  int last_level = 0;
-  for (int cpu = 0;; ++cpu) {
-    const std::filesystem::path folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache", cpu);
-    if (!std::filesystem::exists(folder)) break;
-    for (int index = 0; std::filesystem::exists(folder / fmt::format("index{}", index)); ++index) {
-      const std::filesystem::path cache = folder / fmt::format("index{}", index);
-      const int level = std::atoi(first_line(cache / "level").c_str());
-      if (level < last_level) continue;
-      if (level > last_level) caches.clear();
-      last_level = level;
-      // "32768K"; other units are not in use.
-      caches[first_line(cache / "shared_cpu_list")] = std::atoll(first_line(cache / "size").c_str()) * 1024;
-    }
-  }
-  std::int64_t total = 0;
-  for (const auto& [processors, bytes] : caches) total += bytes;
-  return total;
 }
 
 std::int64_t read_buffer_bytes() {
@@ -164,10 +132,18 @@ Ceiling bf16_matmul_ceiling(const CeilingConfig& config, double least_plausible)
   return ceiling;
 }
 
+Ceiling launch_pool_floor(const CeilingConfig& config) {
+  WorkerPool pool(thread_count(config));
+  // Thousands fit into a tenth of the time that a rate needs.
+  const double ns = best_pass_ns(pool, config.seconds / 10, [](int) {});
+  return {"launch_pool", "cpu", ns, "ns", fmt::format("an empty task for {} cores, quickest", pool.size())};
+}
+
 std::vector<Ceiling> measure_ceilings(const CeilingConfig& config) {
   std::vector<Ceiling> ceilings = {memory_read_ceiling(config), f32_fma_ceiling(config), f32_matmul_ceiling(config)};
   const double f32_rate = *ceilings.back().value;
   ceilings.push_back(bf16_matmul_ceiling(config, config.bf16_device == "cpu" ? f32_rate / 4 : 0));
+  ceilings.push_back(launch_pool_floor(config));
   return ceilings;
 }
 

@@ -33,6 +33,10 @@ struct CeilingConfig {
 /// processor says nothing about the processor.
 [[nodiscard]] Ceiling bf16_matmul_ceiling(const CeilingConfig& config = {}, double least_plausible = 0);
 
+/// Least time in nanoseconds in which a team of all cores takes up an empty task and reports back: what a launch on a
+/// CPU costs before it has done anything.
+[[nodiscard]] Ceiling launch_pool_floor(const CeilingConfig& config = {});
+
 /// All of the above; on a CPU, a bf16 rate below a quarter of the float32 rate is not plausible.
 [[nodiscard]] std::vector<Ceiling> measure_ceilings(const CeilingConfig& config = {});
 

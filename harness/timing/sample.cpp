@@ -59,19 +59,19 @@ std::string_view name_of(StopReason reason) {
   return "?";
 }
 
-SampleResult sample(const std::function<void()>& launch, const SampleConfig& config,
-                    const std::function<void()>& between) {
-  return sample_timed([&launch] { return timed_ns(launch); }, config, between);
+SampleResult sample(const std::function<void()>& launch, const SampleConfig& config, const SampleHooks& hooks) {
+  return sample_timed([&launch] { return timed_ns(launch); }, config, hooks);
 }
 
 SampleResult sample_timed(const std::function<double()>& timed_launch, const SampleConfig& config,
-                          const std::function<void()>& between) {
+                          const SampleHooks& hooks) {
   check(config);
   SampleResult result;
-  result.warmup_launches = warm_up(timed_launch, between, config.warmup_s);
+  result.warmup_launches = warm_up(timed_launch, hooks.between, config.warmup_s);
+  if (hooks.warmed_up) hooks.warmed_up();
   const Clock::time_point begin = Clock::now();
   for (;;) {
-    if (between) between();
+    if (hooks.between) hooks.between();
     result.samples_ns.push_back(timed_launch());
     const auto count = static_cast<int>(result.samples_ns.size());
     if (count < config.min_samples) continue;

@@ -35,14 +35,18 @@ struct SampleResult {
   int warmup_launches = 0;
 };
 
-/// Times `launch`, which must return only when its work is done. `between`, if given, is called before each launch,
-/// warm-up included, outside the timed part: it puts the caches into the state that the measurement is about.
-/// Throws UsageError on a configuration out of range.
+/// What is done outside the timed parts; either may be empty.
+struct SampleHooks {
+  std::function<void()> between;    // before each launch, warm-up included: puts the caches into the state wanted
+  std::function<void()> warmed_up;  // once, before the first sample
+};
+
+/// Times `launch`, which must return only when its work is done. Throws UsageError on a configuration out of range.
 [[nodiscard]] SampleResult sample(const std::function<void()>& launch, const SampleConfig& config = {},
-                                  const std::function<void()>& between = {});
+                                  const SampleHooks& hooks = {});
 
 /// The same for launches that time themselves, by a device's own clock for example: `timed_launch` returns nanoseconds.
 [[nodiscard]] SampleResult sample_timed(const std::function<double()>& timed_launch, const SampleConfig& config = {},
-                                        const std::function<void()>& between = {});
+                                        const SampleHooks& hooks = {});
 
 }  // namespace mla::harness

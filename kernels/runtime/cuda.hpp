@@ -54,6 +54,9 @@ inline hipError_t hipSetDevice(int device) {
 inline hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   return cudaGetDeviceProperties(properties, device);
 }
+inline hipError_t hipDeviceGetPCIBusId(char* address, int size, int device) {
+  return cudaDeviceGetPCIBusId(address, size, device);
+}
 inline hipError_t hipDeviceSynchronize() {
   return cudaDeviceSynchronize();
 }

@@ -304,9 +304,38 @@ class CaseReader {
     return share;
   }
 
+  [[nodiscard]] ClockReading read_clock_reading(const Field& field) const {
+    known(field, {"sm_mhz", "memory_mhz", "cpu_mhz", "power_w", "temperature_c", "throttle"});
+    const auto positive = [&](std::string_view name) -> std::optional<double> {
+      const auto value = field.find(name);
+      if (!value) return std::nullopt;
+      return value->at_least_zero();
+    };
+    ClockReading reading;
+    reading.sm_mhz = positive("sm_mhz");
+    reading.memory_mhz = positive("memory_mhz");
+    reading.cpu_mhz = positive("cpu_mhz");
+    reading.power_w = positive("power_w");
+    if (const auto value = field.find("temperature_c")) reading.temperature_c = value->number();
+    if (const auto reasons = field.find("throttle")) {
+      reading.throttle.emplace();
+      reasons->array().each([&](const Field& reason) { reading.throttle->emplace_back(reason.nonempty()); });
+    }
+    return reading;
+  }
+
+  [[nodiscard]] Clocks read_clocks(const Field& field) const {
+    known(field, {"source", "start", "end"});
+    Clocks clocks;
+    clocks.source = field.at("source").nonempty();
+    clocks.start = read_clock_reading(field.at("start"));
+    clocks.end = read_clock_reading(field.at("end"));
+    return clocks;
+  }
+
   [[nodiscard]] Performance read_performance(const Field& field) const {
     known(field, {"timer", "cache", "launch_samples_ns", "median_ns", "ci95_ns", "bytes", "flops", "tb_per_s",
-                  "tflop_per_s", "ceiling", "stages_ns"});
+                  "tflop_per_s", "ceiling", "stages_ns", "clocks"});
     Performance performance;
     performance.timer = field.at("timer").nonempty();
     performance.cache = field.at("cache").nonempty();
@@ -328,6 +357,7 @@ class CaseReader {
         time.ns = stage.at("ns").at_least_zero();
       });
     }
+    if (const auto clocks = field.find("clocks")) performance.clocks = read_clocks(*clocks);
     return performance;
   }
 

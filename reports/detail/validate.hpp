@@ -1,4 +1,4 @@
-// The hand-written counterpart of schema/mla-harness-report-1.1.schema.json: the same rules, fast enough to run at
+// The hand-written counterpart of schema/mla-harness-report-1.2.schema.json: the same rules, fast enough to run at
 // every load, and the rules beyond the schema's reach (counts, references between fields). A test holds the two
 // together.
 #pragma once

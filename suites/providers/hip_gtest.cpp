@@ -41,6 +41,15 @@ TEST_P(HipExecution, EagerAndReplayedGiveTheBitsOfTheHostProvider) {
   EXPECT_EQ(graph.kernel().variant, "host graph");
 }
 
+TEST(HipExecutionTest, SaysInWhichStateItsTimedLaunchesFindTheCaches) {
+  const DecodeFixture fixture("decode:h=1,kv=1");
+  Execution execution(fixture.as_case(), Launch::eager, Planning::outside);
+  ASSERT_TRUE(execution.set_cache(harness::CacheState::hot));
+  EXPECT_GT(execution.timed_run(), 0);
+  EXPECT_EQ(execution.cache_regime(), "hot");
+  EXPECT_EQ(execution.pci_address(), "") << "the host's runtime is on no bus";
+}
+
 TEST(HipExecutionTest, RefusesTheEncodingOfAnotherTargetAndWritesNothing) {
   const DecodeFixture fixture("decode:h=16,kv=20,dtype=e4m3fnuz");
   const std::vector<std::byte> poisoned = fixture.output_bytes();

@@ -63,7 +63,7 @@ Json correctness(Verdict verdict) {
 
 Json example_header() {
   Json header;
-  header["schema"] = {{"name", "mla-harness-report"}, {"version", "1.1.0"}};
+  header["schema"] = {{"name", "mla-harness-report"}, {"version", "1.2.0"}};
   header["run"] = {{"id", "20261201T010203Z-4f2a9c"},
                    {"started_utc", "2026-12-01T01:02:03Z"},
                    {"ended_utc", nullptr},
@@ -121,6 +121,17 @@ Json example_performance(double median_ns, int launches, double launch_spread) {
           {"tflop_per_s", flops / median_ns / 1e3},
           {"ceiling", {{"bound", "compute"}, {"name", "matmul_f32"}, {"percent", flops / median_ns / 46}}},
           {"stages_ns", Json::array({{{"stage", "plan"}, {"ns", 1200.0}}})}};
+}
+
+Json example_clocks() {
+  return {{"source", "nvml"},
+          {"start",
+           {{"sm_mhz", 1980.0},
+            {"memory_mhz", 3201.0},
+            {"power_w", 212.5},
+            {"temperature_c", 41.0},
+            {"throttle", Json::array()}}},
+          {"end", {{"cpu_mhz", 2300.0}, {"throttle", Json::array({"power_cap"})}}}};
 }
 
 Json example_case(std::string_view problem, std::string_view provider, Verdict verdict) {
@@ -194,6 +205,7 @@ Json example_report() {
                              timed_case("decode:b=16,kv=4096", "torch", example_performance(5193600))};
   cases[0]["suites"][0]["name"] = "deepseek-v3-tp8";
   cases[1]["suites"][0]["name"] = "deepseek-v3-tp8";
+  cases[0]["performance"]["clocks"] = example_clocks();
   for (const Verdict verdict : reports::kVerdicts) {
     if (verdict == Verdict::passed) continue;
     cases.push_back(example_case(fmt::format("decode:b={}", cases.size()), "eigen", verdict));

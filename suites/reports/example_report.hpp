@@ -22,7 +22,10 @@ using reports::Verdict;
 /// from launch to launch. The median of all is `median_ns`.
 [[nodiscard]] Json example_performance(double median_ns, int launches = 1, double launch_spread = 0.002);
 
-/// A case with every member that its verdict allows.
+/// What a driver tells around a measurement; added to a performance, of which it is no part everywhere.
+[[nodiscard]] Json example_clocks();
+
+/// A case with every member that its verdict requires or usually has.
 [[nodiscard]] Json example_case(std::string_view problem, std::string_view provider, Verdict verdict = Verdict::passed);
 /// A passed case with the given times.
 [[nodiscard]] Json timed_case(std::string_view problem, std::string_view provider, const Json& performance);

@@ -25,12 +25,12 @@ using ::testing::StartsWith;
 const std::filesystem::path kData = MLA_REPORT_DATA;
 
 TEST(LoadReport, GoldenFileIsTheExample) {
-  EXPECT_EQ(contents_of(kData / "example-report-1.1.json"), reports::dump_strict(example_report(), 1) + "\n");
+  EXPECT_EQ(contents_of(kData / "example-report-1.2.json"), reports::dump_strict(example_report(), 1) + "\n");
 }
 
 /// Every minor that was ever written.
 class GoldenReport : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Minors, GoldenReport, ::testing::Values("1.0", "1.1"),
+INSTANTIATE_TEST_SUITE_P(Minors, GoldenReport, ::testing::Values("1.0", "1.1", "1.2"),
                          [](const auto& minor) { return "Of" + std::string(minor.param).replace(1, 1, "_"); });
 
 TEST_P(GoldenReport, HasItsTypedFields) {
@@ -113,7 +113,7 @@ TEST(LoadReport, NewerMinorIsReadWithAWarningAndItsFieldsIgnored) {
   document["cases"][0]["novelty"] = {{"drop1", 23.6}};
   const auto report = reports::parse_report(document);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_THAT(report.warnings[0], HasSubstr("1.7 is newer than 1.1"));
+  EXPECT_THAT(report.warnings[0], HasSubstr("1.7 is newer than 1.2"));
   EXPECT_EQ(report.cases[0].json["novelty"]["drop1"], 23.6);
 }
 

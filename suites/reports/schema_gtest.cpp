@@ -48,7 +48,7 @@ class SchemaFile {
 };
 
 const SchemaFile& report_schema() {
-  static const SchemaFile schema("mla-harness-report-1.1.schema.json");
+  static const SchemaFile schema("mla-harness-report-1.2.schema.json");
   return schema;
 }
 
@@ -82,6 +82,7 @@ void collect(const Json& value, const std::string& pointer, std::vector<std::str
 Json small_report() {
   Json passed = example_case("decode:b=2", "eigen");
   passed["performance"]["launch_samples_ns"] = {{811500.0}};
+  passed["performance"]["clocks"] = example_clocks();
   passed["axes"] = {{"h", 16}, {"dtype", "bf16"}};
   Json baseline = passed;
   baseline["key"] = "decode:b=2 @torch";
@@ -159,7 +160,7 @@ TEST(ReportSchema, AgreesWithTheReaderOnEverySingleChange) {
 
 TEST(ReportSchema, DescribesEveryField) {
   const Json schema =
-      Json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / "mla-harness-report-1.1.schema.json"));
+      Json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / "mla-harness-report-1.2.schema.json"));
   std::vector<std::string> bare;
   const std::function<void(const Json&, const std::string&)> walk = [&](const Json& value, const std::string& path) {
     if (!value.is_structured()) return;

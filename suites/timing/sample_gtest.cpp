@@ -60,15 +60,21 @@ TEST(Sample, LaunchesOnceBeforeTheFirstSampleEvenWithoutWarmUp) {
   EXPECT_EQ(sample([] {}, {.warmup_s = 0, .budget_s = 0, .min_samples = 1}).warmup_launches, 1);
 }
 
-TEST(Sample, BetweenRunsBeforeEveryLaunchAndIsNotTimed) {
+TEST(Sample, HooksRunAroundLaunchesAndAreNotTimed) {
   std::string order;
+  const SampleHooks hooks{.between =
+                              [&] {
+                                order += 'b';
+                                sleep_ms(20);
+                              },
+                          .warmed_up =
+                              [&] {
+                                order += 'w';
+                                sleep_ms(20);
+                              }};
   const SampleResult result =
-      sample([&] { order += 'L'; }, {.warmup_s = 0, .budget_s = 0, .min_samples = 2, .target = 0},
-             [&] {
-               order += 'b';
-               sleep_ms(20);
-             });
-  EXPECT_EQ(order, "bLbLbL");
+      sample([&] { order += 'L'; }, {.warmup_s = 0, .budget_s = 0, .min_samples = 2, .target = 0}, hooks);
+  EXPECT_EQ(order, "bLwbLbL");
   // Sleeping 20 ms can take longer but never less, so that a sample which included it could not be below.
   EXPECT_LT(*std::min_element(result.samples_ns.begin(), result.samples_ns.end()), 20e6);
 }

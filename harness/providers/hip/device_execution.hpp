@@ -21,7 +21,9 @@ class DeviceExecution : public DecodeExecution {
   void refresh_inputs() final { upload_inputs(); }
   [[nodiscard]] double timed_run() final;
   [[nodiscard]] std::string timer() const final { return "hip_event"; }
+  bool set_cache(CacheState state) final;
   [[nodiscard]] std::string cache_regime() const final;
+  [[nodiscard]] std::string pci_address() const final;
   [[nodiscard]] std::vector<StageTime> stage_times() final;
 
  protected:
@@ -58,7 +60,7 @@ class DeviceExecution : public DecodeExecution {
   void reset_outputs();
   [[nodiscard]] DecodeInputs inputs_with(const DeviceMemory& kv) const;
   void enqueue_timed(const DecodeInputs& inputs);
-  void prepare_cold_copies();
+  void prepare_copies();
 
   DecodeCase case_;
   Planning planning_;
@@ -67,9 +69,10 @@ class DeviceExecution : public DecodeExecution {
   DeviceBuffer q_, kv_, qo_indptr_, kv_indptr_, kv_indices_, kv_last_page_len_, out_, lse_;
   DecodeInputs inputs_;
   DecodeOutputs outputs_;
-  std::vector<DecodeInputs> cold_inputs_;  // the problem on every copy of the KV pool
-  std::vector<DeviceMemory> cold_copies_;
-  std::optional<Graph> cold_pass_;  // a timed launch on each of them; none where planning cannot be captured
+  bool hot_ = false;
+  std::vector<DecodeInputs> pass_inputs_;  // the problem on every copy of the KV pool
+  std::vector<DeviceMemory> copies_;
+  std::optional<Graph> pass_;  // a timed launch on each of them; none where planning cannot be captured
 };
 
 }  // namespace mla::harness::hip
