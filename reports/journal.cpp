@@ -94,6 +94,20 @@ Json summarise(std::span<const Json> cases, const RunEnd& end) {
   return summary;
 }
 
+std::size_t launches_of(const Json& report_case) {
+  const auto performance = report_case.find("performance");
+  if (performance == report_case.end() || performance->is_null()) return 0;
+  return performance->at("launch_samples_ns").size();
+}
+
+Json launch_line(const std::string& key, std::span<const double> samples_ns) {
+  return {{"key", key}, {"launch", {{"samples_ns", std::vector<double>(samples_ns.begin(), samples_ns.end())}}}};
+}
+
+Json failure_line(const std::string& key, const std::string& failure) {
+  return {{"key", key}, {"failure", failure}};
+}
+
 }  // namespace
 
 JournalWriter::JournalWriter(std::unique_ptr<detail::Descriptor> file) : file_(std::move(file)) {}
@@ -115,7 +129,7 @@ JournalWriter JournalWriter::resume(const std::filesystem::path& path, const Jso
   try {
     const detail::JournalLines lines = detail::read_journal(detail::read_file(path));
     check_same_run(lines.header, header);
-    for (const Json& entry : lines.cases) writer.done_.insert(entry.at("key").get<std::string>());
+    for (const Json& entry : lines.cases) writer.done_.emplace(entry.at("key").get<std::string>(), launches_of(entry));
     writer.bytes_ = lines.whole_bytes;
   } catch (const ReportError& error) {
     throw ReportError(fmt::format("{}: {}", path.string(), error.what()));
@@ -145,7 +159,25 @@ void JournalWriter::append(const Json& report_case) {
     throw ReportError(fmt::format("/key = '{}': the journal has this case already", parsed.key));
   }
   write_line(report_case);
-  done_.insert(parsed.key);
+  done_.emplace(parsed.key, parsed.performance ? parsed.performance->launch_samples_ns.size() : 0);
+}
+
+void JournalWriter::append_launch(const std::string& key, std::span<const double> samples_ns) {
+  write_line(launch_line(key, samples_ns));
+  ++done_.at(key);
+}
+
+void JournalWriter::append_failure(const std::string& key, const std::string& failure) {
+  write_line(failure_line(key, failure));
+  done_.at(key) = 0;
+}
+
+void add_launch(Json& report_case, std::span<const double> samples_ns) {
+  detail::add_launch(report_case, launch_line(report_case.at("key").get<std::string>(), samples_ns));
+}
+
+void add_failure(Json& report_case, const std::string& failure) {
+  detail::add_launch(report_case, failure_line(report_case.at("key").get<std::string>(), failure));
 }
 
 Json assemble(const Json& header, std::span<const Json> cases, const RunEnd& end) {

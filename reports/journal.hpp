@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 
@@ -41,8 +41,13 @@ class JournalWriter {
   /// not valid (a number that is not finite, a key written before, ...) and then leaves the journal as it was.
   void append(const Json& report_case);
 
-  /// Keys of the cases in the journal.
-  [[nodiscard]] const std::set<std::string>& done() const { return done_; }
+  /// Adds a later launch of a case that the journal has: `samples_ns` of a process of its own, or how that process
+  /// ended without any, which makes the case a crashed one.
+  void append_launch(const std::string& key, std::span<const double> samples_ns);
+  void append_failure(const std::string& key, const std::string& failure);
+
+  /// The cases in the journal, each with its number of measured launches.
+  [[nodiscard]] const std::map<std::string, std::size_t>& done() const { return done_; }
 
  private:
   explicit JournalWriter(std::unique_ptr<detail::Descriptor> file);
@@ -50,7 +55,7 @@ class JournalWriter {
 
   std::unique_ptr<detail::Descriptor> file_;
   std::uint64_t bytes_ = 0;  // in whole lines
-  std::set<std::string> done_;
+  std::map<std::string, std::size_t> done_;
 };
 
 /// How a run ended.
@@ -62,6 +67,10 @@ struct RunEnd {
 
 /// The report of a journal: its header and cases, and a summary computed from them.
 [[nodiscard]] Json fold(const std::filesystem::path& journal, const RunEnd& end);
+
+/// The case with a later launch added to it, as fold adds those of a journal.
+void add_launch(Json& report_case, std::span<const double> samples_ns);
+void add_failure(Json& report_case, const std::string& failure);
 
 /// Assembles a report from a journal's or report's header and its cases. Cases keep their order.
 [[nodiscard]] Json assemble(const Json& header, std::span<const Json> cases, const RunEnd& end);

@@ -7,6 +7,9 @@ namespace mla::reports {
 
 inline constexpr std::string_view kReportSchema = "mla-harness-report";
 inline constexpr std::string_view kComparisonSchema = "mla-harness-comparison";
+inline constexpr std::string_view kPairSchema = "mla-harness-pair";
+inline constexpr std::string_view kPairJournalSchema = "mla-harness-pair-journal";
+inline constexpr std::string_view kLaunchSchema = "mla-harness-launch";
 inline constexpr std::string_view kIsaSchema = "mla-isa";  // written by ci/isa, with its version behind a blank
 inline constexpr std::string_view kIsaComparisonSchema = "mla-isa-comparison";
 
@@ -24,6 +27,12 @@ inline constexpr int kReportMinor = 2;
 inline constexpr std::string_view kReportVersion = "1.2.0";
 inline constexpr std::string_view kComparisonVersion = "1.1.0";
 inline constexpr std::string_view kMarginsVersion = "1.0.0";
+inline constexpr std::string_view kPairVersion = "1.0.0";
+inline constexpr std::string_view kPairJournalVersion = "1.0.0";
+// What `mla-harness launch` prints. `pair` reads it from executables of other commits: a change that they cannot both
+// understand is a new major.
+inline constexpr int kLaunchMajor = 1;
+inline constexpr std::string_view kLaunchVersion = "1.0.0";
 inline constexpr int kIsaMajor = 1;
 inline constexpr std::string_view kIsaComparisonVersion = "1.0.0";
 

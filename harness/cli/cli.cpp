@@ -55,10 +55,12 @@ int command_line(int argc, char** argv, const ProviderList& providers) {
     add_run(app, context);
     add_list(app, context);
     add_compare(app, context);
+    add_pair(app, context);
     add_merge(app, context);
     add_report(app, context);
     add_shrink(app, context);
     add_explain(app, context);
+    add_launch(app, context);
     add_doctor(app, context);
     app.parse(argc, argv);
     return static_cast<int>(context.result);

@@ -21,6 +21,8 @@ struct CommandContext {
 void add_run(CLI::App& app, CommandContext& context);
 void add_list(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
+void add_pair(CLI::App& app, CommandContext& context);
+void add_launch(CLI::App& app, CommandContext& context);
 void add_merge(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_shrink(CLI::App& app, CommandContext& context);

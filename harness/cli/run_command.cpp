@@ -41,6 +41,10 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->transform(CLI::CheckedTransformer(std::map<std::string, RunMode>{
           {"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}}));
   add_measure_options(*command, options.measure);
+  command
+      ->add_option("--launches", options.launches,
+                   "Processes in which each case is measured; `compare` judges small changes from 5 on [1]")
+      ->check(CLI::Range(1, 10000));
   command->add_option("--out", options.out, "Report file (JSON); kept up to date as FILE's .jsonl while running");
   command->add_option("--junit", options.junit, "JUnit XML file");
   command->add_flag("--metamorphic", options.metamorphic,

@@ -65,19 +65,24 @@ void write_all(int descriptor, const std::string& text) {
 // A payload starts with this byte, so that a child which exits before writing one is told from an empty payload.
 constexpr char kPayloadMark = '\x01';
 
-[[noreturn]] void child_main(const std::function<std::string()>& work, const SharedFile& payload,
-                             const SharedFile& output) {
+// What every child does first, whatever its work.
+void become_child() {
   // The parent's death must not leave a looping child behind.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A group of its own: Ctrl-C reaches the parent alone, which then decides; and grandchildren can be killed with it.
   setpgid(0, 0);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
-  dup2(output.descriptor(), STDOUT_FILENO);
-  dup2(output.descriptor(), STDERR_FILENO);
   // A faulty kernel crashes by design here; gigabytes of core file help nobody.
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+}
+
+[[noreturn]] void child_main(const std::function<std::string()>& work, const SharedFile& payload,
+                             const SharedFile& output) {
+  become_child();
+  dup2(output.descriptor(), STDOUT_FILENO);
+  dup2(output.descriptor(), STDERR_FILENO);
   write_all(payload.descriptor(), kPayloadMark + work());
   // Skips destructors of the parent's objects, and library teardown that was never meant for a fork.
   _exit(0);
@@ -153,6 +158,45 @@ ChildResult run_in_child(const std::function<std::string()>& work, const ChildLi
     result.code = WEXITSTATUS(status);
   } else {
     result.payload = written.substr(1);
+  }
+  return result;
+}
+
+ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits& limits, bool show_errors) {
+  // As many threads as there may be here, the child does nothing between fork and exec that could need one of their
+  // locks: what it needs is made before.
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  constexpr int kCannotStart = 127;
+  const auto begin = Clock::now();
+  const SharedFile output("mla-output");
+  const SharedFile errors("mla-errors");
+  const pid_t child = fork();
+  if (child < 0) throw EnvironmentError(fmt::format("fork failed: {}", std::strerror(errno)));
+  if (child == 0) {
+    become_child();
+    dup2(output.descriptor(), STDOUT_FILENO);
+    if (!show_errors) dup2(errors.descriptor(), STDERR_FILENO);
+    execv(arguments.front(), arguments.data());
+    _exit(kCannotStart);
+  }
+  int status = 0;
+  ChildResult result;
+  result.end = wait_for(child, limits, status);
+  result.elapsed_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  result.last_words = last_line(errors.contents());
+  if (result.end != ChildResult::End::finished) return result;
+  result.payload = output.contents();
+  if (WIFSIGNALED(status)) {
+    result.end = ChildResult::End::signalled;
+    result.code = WTERMSIG(status);
+  } else if (WEXITSTATUS(status) != 0) {
+    result.end = ChildResult::End::exited;
+    result.code = WEXITSTATUS(status);
+    if (result.code == kCannotStart && result.last_words.empty()) {
+      throw EnvironmentError(fmt::format("cannot start {}", argv.front()));
+    }
   }
   return result;
 }

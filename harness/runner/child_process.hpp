@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace mla::harness {
 
@@ -36,6 +37,12 @@ struct ChildLimits {
 /// to a buffer, not to the terminal: standard output belongs to data.
 /// An exception that escapes `work` ends the child like `std::terminate` would.
 [[nodiscard]] ChildResult run_in_child(const std::function<std::string()>& work, const ChildLimits& limits);
+
+/// Runs another program: `argv[0]` is its path, the rest its arguments. Its standard output is the payload, whatever
+/// its exit status, which is in `code` (`finished` where it is 0). Its standard error is not seen, but for the last
+/// words, unless `show_errors` lets it through. Throws EnvironmentError where it cannot be started.
+[[nodiscard]] ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits& limits,
+                                      bool show_errors = false);
 
 /// What the process did, for a person: "was killed by signal 6 (Aborted): terminate called ...".
 [[nodiscard]] std::string describe(const ChildResult& result);

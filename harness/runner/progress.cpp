@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mla::harness {
 
@@ -29,10 +30,11 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-Progress::Progress(ProgressMode mode, int total_cases, double total_work, std::FILE* stream)
+Progress::Progress(ProgressMode mode, int total_cases, double total_work, std::FILE* stream, std::string unit)
     : mode_(mode),
       terminal_(isatty(fileno(stream)) != 0),
       stream_(stream),
+      unit_(std::move(unit)),
       total_cases_(total_cases),
       total_work_(total_work) {}
 
@@ -45,7 +47,7 @@ std::string Progress::status(const std::string& key) const {
   std::string line = fmt::format("[{:>{}}/{}]", done_cases_, std::to_string(total_cases_).size(), total_cases_);
   if (bad_cases_ > 0) line += fmt::format("  {} bad", bad_cases_);
   if (done_work_ > 0 && elapsed > 0) {
-    line += fmt::format("  {:.1f} cases/s  {} left", done_cases_ / elapsed,
+    line += fmt::format("  {:.1f} {}/s  {} left", done_cases_ / elapsed, unit_,
                         clock_text(elapsed * (total_work_ - done_work_) / done_work_));
   }
   return line + "  " + key;

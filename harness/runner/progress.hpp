@@ -18,7 +18,8 @@ enum class ProgressMode : std::uint8_t {
 /// suite's last cases are often its largest. Failures are printed at once, whatever the mode.
 class Progress {
  public:
-  Progress(ProgressMode mode, int total_cases, double total_work, std::FILE* stream = stderr);
+  Progress(ProgressMode mode, int total_cases, double total_work, std::FILE* stream = stderr,
+           std::string unit = "cases");
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -42,6 +43,7 @@ class Progress {
   ProgressMode mode_;
   bool terminal_;
   std::FILE* stream_;
+  std::string unit_;  // of what is counted
   int total_cases_;
   double total_work_;
   int done_cases_ = 0;

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 #include <utility>
 
+#include "harness/core/shuffle.hpp"
 #include "harness/core/terminal.hpp"
 #include "harness/inputs/decode_inputs.hpp"
 #include "harness/runner/case_record.hpp"
@@ -17,8 +21,10 @@
 #include "harness/runner/environment.hpp"
 #include "harness/runner/interruption.hpp"
 #include "harness/runner/known_failures.hpp"
+#include "harness/runner/launch.hpp"
 #include "reports/export/junit.hpp"
 #include "reports/journal.hpp"
+#include "reports/pair/launch.hpp"
 #include "reports/summary.hpp"
 #include "reports/write.hpp"
 
@@ -55,6 +61,7 @@ class Run {
       plan.problem.visit([&](const auto& problem) { run_problem(plan, problem); });
     }
     progress_.finish();
+    if (measures(options_.mode)) launch_again();
     return conclude();
   }
 
@@ -105,6 +112,7 @@ class Run {
       if (InterruptionGuard::requested()) return;
       const std::string key = case_key(plan.word, *provider);
       if (journal_ && journal_->done().contains(key)) {
+        launches_.emplace(key, journal_->done().at(key));
         progress_.end(key, "done before", 0);
         continue;
       }
@@ -131,10 +139,66 @@ class Run {
     } else {
       cases_.push_back(record);
     }
+    launches_.emplace(record.at("key").get<std::string>(), record.contains("performance") ? 1 : 0);
     progress_.end(record.at("key").get<std::string>(), verdict, work);
     const bool bad =
         verdict != "passed" && verdict != "skipped" && verdict != "unimplemented" && verdict != "known_failure";
     if (bad && options_.progress != ProgressMode::never) progress_.note(note_on(verdict, record));
+  }
+
+  // The further launches of every case, in rounds over all of them: those of one case are then spread over the whole
+  // run, and a drift of the machine is part of their spread rather than of the difference to another run.
+  void launch_again() {
+    struct Launch {
+      const PlannedProblem* plan;
+      const Provider* provider;
+      int round;
+    };
+    std::vector<Launch> launches;
+    std::mt19937_64 random(options_.selection.seed.value_or(0));
+    for (int round = 2; round <= options_.launches; ++round) {
+      std::vector<Launch> of_round;
+      for (const PlannedProblem& plan : plans_) {
+        for (const Provider* provider : plan.providers) {
+          const auto done = launches_.find(case_key(plan.word, *provider));
+          // Only what was measured once is measured again; on resuming, some of it was.
+          const bool measured = done != launches_.end() && done->second > 0;
+          if (measured && done->second < static_cast<std::size_t>(round)) of_round.push_back({&plan, provider, round});
+        }
+      }
+      shuffle(of_round, random);
+      launches.insert(launches.end(), of_round.begin(), of_round.end());
+    }
+    if (launches.empty()) return;
+    const auto count = static_cast<int>(launches.size());
+    Progress progress(options_.progress, count, count, stderr, "launches");
+    for (const auto& [plan, provider, round] : launches) {
+      const std::string key = case_key(plan->word, *provider);
+      if (InterruptionGuard::requested()) return;
+      if (launches_.at(key) == 0) continue;  // an earlier launch failed
+      progress.begin(fmt::format("launch {} of {}", round, key));
+      const ChildResult child = plan->problem.visit([&, provider = provider](const auto& problem) {
+        return run_in_child([&] { return measure_launch(problem, *provider, options_.measure); }, case_options_.limits);
+      });
+      if (child.end == ChildResult::End::interrupted) return;
+      keep_launch(key, child);
+      progress.end(key, child.end == ChildResult::End::finished ? "passed" : "crashed", 1);
+    }
+  }
+
+  void keep_launch(const std::string& key, const ChildResult& child) {
+    const auto in_memory = std::find_if(cases_.begin(), cases_.end(),
+                                        [&](const Json& entry) { return entry.at("key").get<std::string>() == key; });
+    if (child.end == ChildResult::End::finished) {
+      const std::vector<double> samples = reports::parse_launch(child.payload).samples_ns;
+      journal_ ? journal_->append_launch(key, samples) : reports::add_launch(*in_memory, samples);
+      ++launches_.at(key);
+      return;
+    }
+    const std::string failure = fmt::format("launch {} {}", launches_.at(key) + 1, describe(child));
+    journal_ ? journal_->append_failure(key, failure) : reports::add_failure(*in_memory, failure);
+    launches_.at(key) = 0;
+    if (options_.progress != ProgressMode::never) progress_.note(fmt::format("crashed: {}\n  {}", failure, key));
   }
 
   static std::string note_on(const std::string& verdict, const Json& record) {
@@ -185,7 +249,8 @@ class Run {
   Json header_;
   std::filesystem::path journal_path_;
   std::optional<reports::JournalWriter> journal_;
-  std::vector<Json> cases_;
+  std::vector<Json> cases_;                      // where there is no journal
+  std::map<std::string, std::size_t> launches_;  // measured, by key
 };
 
 }  // namespace

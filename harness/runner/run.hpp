@@ -20,6 +20,7 @@ struct RunOptions {
   std::string out;    // report file; its journal is beside it with the extension .jsonl. Empty: no files
   std::string junit;  // JUnit XML file, or empty
   MeasureOptions measure;
+  int launches = 1;          // processes in which each case is measured
   bool metamorphic = false;  // check the metamorphic relations of every case that passes otherwise
   std::string known;         // list of known failures; empty means the one that comes with the harness
   bool resume = false;

@@ -1,6 +1,6 @@
 #include "reports/detail/journal_lines.hpp"
 
-#include <set>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "reports/detail/strict_json.hpp"
 #include "reports/detail/validate.hpp"
 #include "reports/error.hpp"
+#include "reports/statistics/median.hpp"
 
 namespace mla::reports::detail {
 namespace {
@@ -23,7 +24,47 @@ auto at_line(std::size_t number, Parse&& parse) {
   }
 }
 
+/// Median of all samples; its interval from the medians of the launches, since samples of one launch are no replicates.
+void summarise_launches(Json& performance) {
+  std::vector<double> samples;
+  std::vector<double> medians;
+  for (const Json& launch : performance.at("launch_samples_ns")) {
+    const auto values = launch.get<std::vector<double>>();
+    samples.insert(samples.end(), values.begin(), values.end());
+    medians.push_back(statistics::median(values));
+  }
+  const double before = performance.at("median_ns").get<double>();
+  const double median = statistics::median(std::move(samples));
+  const statistics::Interval interval = statistics::estimate_median(std::move(medians)).ci95;
+  performance["median_ns"] = median;
+  performance["ci95_ns"] = {interval.low, interval.high};
+  for (const char* rate : {"tb_per_s", "tflop_per_s"}) {
+    performance[rate] = performance.at(rate).get<double>() * before / median;
+  }
+  if (const auto ceiling = performance.find("ceiling"); ceiling != performance.end() && ceiling->is_object()) {
+    (*ceiling)["percent"] = ceiling->at("percent").get<double>() * before / median;
+  }
+}
+
 }  // namespace
+
+void add_launch(Json& report_case, const Json& line) {
+  const Field field(line);
+  if (const auto failure = field.find("failure")) {
+    report_case["verdict"] = "crashed";
+    report_case["reason"] = {{"kind", "launch"}, {"message", failure->nonempty()}};
+    report_case.erase("performance");
+    return;
+  }
+  const auto performance = report_case.find("performance");
+  if (performance == report_case.end() || !performance->is_object()) {
+    field.at("key").refuse("its case was not measured");
+  }
+  const Field samples = field.at("launch").object().at("samples_ns");
+  samples.array(1).each([](const Field& sample) { (void)sample.above_zero(); });
+  (*performance)["launch_samples_ns"].push_back(samples.json());
+  summarise_launches(*performance);
+}
 
 bool is_journal(std::string_view text) {
   const std::size_t end = text.find('\n');
@@ -37,7 +78,7 @@ bool is_journal(std::string_view text) {
 JournalLines read_journal(std::string_view text) {
   JournalLines lines;
   int minor = 0;
-  std::set<std::string> keys;
+  std::map<std::string, std::size_t> places;
   for (std::size_t number = 1; lines.whole_bytes < text.size(); ++number) {
     const std::size_t end = text.find('\n', lines.whole_bytes);
     if (end == std::string_view::npos) break;
@@ -49,8 +90,15 @@ JournalLines read_journal(std::string_view text) {
         lines.header = std::move(document);
         return;
       }
+      if (document.is_object() && (document.contains("launch") || document.contains("failure"))) {
+        const Field key = Field(document).at("key");
+        const auto at = places.find(key.text());
+        if (at == places.end()) key.refuse("no earlier line has this case");
+        return add_launch(lines.cases[at->second], document);
+      }
       const Case parsed = parse_case(document, document, minor);
-      if (!keys.insert(parsed.key).second) Field(document).at("key").refuse("an earlier line has this key");
+      const bool is_new = places.emplace(parsed.key, lines.cases.size()).second;
+      if (!is_new) Field(document).at("key").refuse("an earlier line has this key");
       lines.cases.push_back(std::move(document));
     });
     lines.whole_bytes = end + 1;

@@ -15,8 +15,10 @@ namespace mla::suites {
 namespace {
 
 using reports::JournalWriter;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 std::vector<Json> three_cases() {
   return {example_case("decode:b=1", "eigen"), example_case("decode:b=2", "eigen", Verdict::crashed),
@@ -89,11 +91,58 @@ TEST(Journal, ResumeContinuesBehindTheLastWholeLine) {
   write_journal(folder / "r.jsonl", {cases[0], cases[1]});
   put(folder / "r.jsonl", contents_of(folder / "r.jsonl") + R"({"key": "decode:b=3 @ei)");
   auto journal = JournalWriter::resume(folder / "r.jsonl", example_header());
-  EXPECT_THAT(journal.done(), ElementsAre("decode:b=1 @eigen", "decode:b=2 @eigen"));
+  EXPECT_THAT(journal.done(), ElementsAre(Pair("decode:b=1 @eigen", 1U), Pair("decode:b=2 @eigen", 0U)));
   journal.append(cases[2]);
   const Json folded =
       reports::fold(folder / "r.jsonl", {.ended_utc = "2026-12-01T01:02:58Z", .complete = true, .elapsed_s = 55.2});
   EXPECT_EQ(folded, example_report(cases));
+}
+
+TEST(Journal, LaterLaunchesBecomeReplicatesOfTheirCase) {
+  const TemporaryFolder folder;
+  const auto cases = three_cases();
+  write_journal(folder / "r.jsonl", cases);
+  {
+    auto journal = JournalWriter::resume(folder / "r.jsonl", example_header());
+    const double before = cases[0].at("performance").at("median_ns").get<double>();
+    for (const double factor : {1.01, 1.03})
+      journal.append_launch("decode:b=1 @eigen", std::vector<double>(8, factor * before));
+    EXPECT_THAT(journal.done(), Contains(Pair("decode:b=1 @eigen", 3U)));
+  }
+  auto journal = JournalWriter::resume(folder / "r.jsonl", example_header());
+  EXPECT_THAT(journal.done(), Contains(Pair("decode:b=1 @eigen", 3U)));
+  const auto report = reports::load_report(folder / "r.jsonl");
+  const auto first = reports::parse_report(example_report(cases)).cases.front().performance.value();
+  const auto& performance = report.cases.front().performance.value();
+  ASSERT_EQ(performance.launch_samples_ns.size(), 3U);
+  EXPECT_DOUBLE_EQ(performance.median_ns, 1.01 * first.median_ns) << "of all samples";
+  EXPECT_DOUBLE_EQ(performance.ci95_low_ns, first.median_ns) << "of three launches the interval is their range";
+  EXPECT_DOUBLE_EQ(performance.ci95_high_ns, 1.03 * first.median_ns);
+  EXPECT_DOUBLE_EQ(performance.tb_per_s, first.tb_per_s / 1.01);
+  EXPECT_DOUBLE_EQ(performance.ceiling->percent, first.ceiling->percent / 1.01);
+  EXPECT_EQ(report.cases.back().performance->launch_samples_ns.size(), 1U);
+}
+
+TEST(Journal, ALaterLaunchThatFailsMakesItsCaseACrashedOne) {
+  const TemporaryFolder folder;
+  write_journal(folder / "r.jsonl", three_cases());
+  auto journal = JournalWriter::resume(folder / "r.jsonl", example_header());
+  journal.append_failure("decode:b=3 @eigen", "launch 2 was killed by signal 11");
+  const auto report = reports::load_report(folder / "r.jsonl");
+  EXPECT_EQ(report.cases[2].verdict, Verdict::crashed);
+  EXPECT_EQ(report.cases[2].reason->message, "launch 2 was killed by signal 11");
+  EXPECT_FALSE(report.cases[2].performance.has_value());
+}
+
+TEST(Journal, ALaunchOfNoMeasuredCaseIsRefused) {
+  const TemporaryFolder folder;
+  for (const char* line : {R"({"key": "decode:b=9 @eigen", "launch": {"samples_ns": [1.0]}})",
+                           R"({"key": "decode:b=2 @eigen", "launch": {"samples_ns": [1.0]}})",
+                           R"({"key": "decode:b=1 @eigen", "launch": {"samples_ns": [-1.0]}})"}) {
+    write_journal(folder / "r.jsonl", three_cases());
+    put(folder / "r.jsonl", contents_of(folder / "r.jsonl") + line + "\n");
+    EXPECT_THAT(refusal([&] { (void)reports::load_report(folder / "r.jsonl"); }), HasSubstr("line 5: /")) << line;
+  }
 }
 
 TEST(Journal, ResumeIgnoresWhatMayDiffer) {

@@ -14,6 +14,7 @@
 #include "reports/compare.hpp"
 #include "reports/load.hpp"
 #include "reports/margins.hpp"
+#include "reports/pair/pair_json.hpp"
 #include "suites/reports/example_report.hpp"
 
 namespace mla::suites {
@@ -221,6 +222,50 @@ TEST(MarginsSchema, AgreesWithTheReader) {
     check(document);
   }
   EXPECT_GT(refused, 50);
+}
+
+TEST(PairSchema, AcceptsWhatTheWriterMakes) {
+  const SchemaFile schema("mla-harness-pair-1.0.schema.json");
+  const SchemaFile comparison("mla-harness-comparison-1.1.schema.json");
+  const SchemaFile one_launch("mla-harness-launch-1.0.schema.json");
+  const auto report = reports::parse_report(example_report());
+  std::vector<reports::PairLaunch> launches;
+  for (int i = 0; i < 8; ++i) {
+    const Json clocks = i == 0 ? Json{{"source", "nvml"}} : Json();
+    launches.push_back({.key = report.cases.front().key,
+                        .stage = i < 4 ? reports::PairStage::screen : reports::PairStage::confirm,
+                        .pair = i % 4 / 2,
+                        .side = i % 2 == 0 ? reports::PairSide::base : reports::PairSide::next,
+                        .first = i % 2 == 0,
+                        .times = {"steady_clock", "hot", {1e6 + i, 1.1e6}, clocks},
+                        .failure = {}});
+    EXPECT_EQ(one_launch.objection(reports::launch_json(launches.back().times)), "");
+  }
+  const auto executable = [](const char* path) { return Json{{"path", path}, {"digest", "0123456789abcdef"}}; };
+  reports::PairRun run{"2026-12-01T01:02:03Z", "2026-12-01T01:12:03Z", true, {"mla-harness", "pair"}, {}};
+  run.design = {{"base", executable("a")},
+                {"new", executable("b")},
+                {"machine", "f"},
+                {"inputs", {"smoke"}},
+                {"providers", Json::array()},
+                {"filter", ""},
+                {"seed", 0},
+                {"screen_pairs", 2},
+                {"confirm_pairs", 2},
+                {"screen_level", 0.1},
+                {"margin", 0.02},
+                {"margins", reports::margins_json({})},
+                {"warmup_s", 0.1},
+                {"budget_s", 0.5},
+                {"cache", nullptr}};
+  const auto cases = reports::pair_up(launches);
+  const Json document = reports::pair_json(reports::judge(report, report, cases, {}), cases, run);
+  EXPECT_EQ(document.at("cases")[0].at("pairs").size(), 4U);
+  EXPECT_EQ(schema.objection(document), "");
+  EXPECT_EQ(comparison.objection(document.at("comparison")), "");
+  run.complete = false;
+  EXPECT_EQ(schema.objection(reports::pair_json(reports::judge(report, report, {}, {}), {}, run)), "");
+  EXPECT_NE(schema.objection(Json::object()), "");
 }
 
 }  // namespace

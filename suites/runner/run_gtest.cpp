@@ -111,6 +111,18 @@ TEST(Run, ACaseThatCouldNotHaveShownAFaultIsMistrusted) {
   EXPECT_THAT(item.at("reason").at("message"), HasSubstr("a softmax scale 1 % off would not show"));
 }
 
+TEST(Run, EachLaunchIsAProcessOfItsOwnAndKeepsItsSamples) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("report.json");
+  const CommandResult result = harness({"run", "decode:h=1,kv=20", "--provider", "good", "--mode", "P", "--launches",
+                                        "2", "--warmup", "0", "--budget", "0", "--cache", "cold", "--out", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json performance = read_json(out).at("cases").at(0).at("performance");
+  EXPECT_EQ(performance.at("launch_samples_ns").size(), 2U);
+  EXPECT_THAT(performance.at("cache").get<std::string>(), HasSubstr("rotate:"));
+  EXPECT_TRUE(performance.contains("clocks"));
+}
+
 TEST(Run, AFailureIsPrintedWithTheCommandThatRepeatsIt) {
   const CommandResult result = harness({"run", kProblem, "--provider", "wrong-value", "--mode", "C"});
   EXPECT_EQ(result.exit_code, 2);

@@ -1,0 +1,86 @@
+#include "harness/pair/rounds.hpp"
+
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "harness/pair/schedule.hpp"
+
+namespace mla::harness {
+
+namespace {
+
+using reports::PairLaunch;
+using reports::PairSide;
+using reports::PairStage;
+
+class Rounds {
+ public:
+  Rounds(const PairDesign& design, const PairHooks& hooks, std::vector<PairLaunch> done)
+      : design_(design), hooks_(hooks), launches_(std::move(done)) {
+    for (const reports::PairedCase& paired : reports::pair_up(launches_)) {
+      if (paired.failure != nullptr) failed_.insert(paired.key);
+      for (const reports::PairTimes& pair : paired.pairs) done_.emplace(paired.key, pair.stage, pair.base->pair);
+    }
+  }
+
+  std::vector<PairLaunch> run(const std::vector<std::string>& keys) {
+    if (run_stage(PairStage::screen, keys, design_.screen_pairs)) {
+      const std::vector<std::string> suspects = reports::to_confirm(reports::pair_up(launches_), design_.rules);
+      run_stage(PairStage::confirm, suspects, design_.rules.confirm_pairs);
+    }
+    return std::move(launches_);
+  }
+
+ private:
+  // False where the user interrupted.
+  bool run_stage(PairStage stage, const std::vector<std::string>& keys, int pairs) {
+    if (keys.empty()) return true;
+    hooks_.begin_stage(stage, keys.size() * static_cast<std::size_t>(pairs));
+    for (const ScheduledPair& scheduled : schedule(keys, stage, pairs, design_.seed)) {
+      const bool done_before =
+          failed_.contains(scheduled.key) || done_.contains({scheduled.key, stage, scheduled.pair});
+      if (!done_before) {
+        hooks_.begin_pair(scheduled.key);
+        if (!run_pair(stage, scheduled)) return false;
+      }
+      hooks_.end_pair(scheduled.key, done_before);
+    }
+    return true;
+  }
+
+  bool run_pair(PairStage stage, const ScheduledPair& scheduled) {
+    for (const bool first : {true, false}) {
+      const PairSide side = first == scheduled.base_first ? PairSide::base : PairSide::next;
+      std::optional<PairLaunch> launch = hooks_.launch(scheduled.key, side);
+      if (!launch) return false;
+      launch->key = scheduled.key;
+      launch->stage = stage;
+      launch->pair = scheduled.pair;
+      launch->side = side;
+      launch->first = first;
+      hooks_.keep(*launch);
+      launches_.push_back(std::move(*launch));
+      if (!launches_.back().failure.empty()) {
+        failed_.insert(scheduled.key);
+        return true;
+      }
+    }
+    return true;
+  }
+
+  const PairDesign& design_;
+  const PairHooks& hooks_;
+  std::vector<PairLaunch> launches_;
+  std::set<std::tuple<std::string, PairStage, int>> done_;
+  std::set<std::string> failed_;
+};
+
+}  // namespace
+
+std::vector<PairLaunch> run_rounds(const std::vector<std::string>& keys, const PairDesign& design,
+                                   const PairHooks& hooks, std::vector<PairLaunch> done) {
+  return Rounds(design, hooks, std::move(done)).run(keys);
+}
+
+}  // namespace mla::harness
