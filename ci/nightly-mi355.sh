@@ -17,6 +17,7 @@ usage="usage: ci/nightly-mi355.sh [SUITE.json | PROBLEM]...
   MLA_PROVIDER  what is run (default hip)
   MLA_REQUIRE   what the machine must have, for doctor --require (default: the provider, and for hip gpu=gfx950)
   MLA_SMOKE     suite or problem that must pass before the sweep (default smoke)
+  MLA_LAUNCHES  processes in which each case is measured, the unit of the comparison (default 8)
   MLA_HARNESS   a built mla-harness: nothing is built, and there is no instruction-set budget
   MLA_EMULATOR  command prefix, e.g. of an instruction-set emulator: the suites run under it, for correctness alone"
 
@@ -32,7 +33,7 @@ require=$provider
 [ "$provider" != hip ] || require=$provider,gpu=gfx950
 require=${MLA_REQUIRE:-$require}
 read -ra emulator <<<"${MLA_EMULATOR:-}"
-mode=(--mode CP)
+mode=(--mode CP --launches "${MLA_LAUNCHES:-8}")
 [ ${#emulator[@]} -eq 0 ] || mode=(--mode C)
 
 # GPUs that a driver shows; 1 without any, for a provider that needs none.

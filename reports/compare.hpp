@@ -55,7 +55,8 @@ struct Ratio {
   double next_ns = 0;
   std::size_t base_launches = 0;
   std::size_t next_launches = 0;
-  double margin = 0;  // the change that had to be exceeded: a share, floor and lack of launches included
+  double margin = 0;            // the change that had to be exceeded: a share, floor and lack of launches included
+  std::optional<double> clock;  // compute clock in NEW over that in BASE, where drivers told both
   /// The share by which the time must change for 80 % of such comparisons to flag it; none with too few launches.
   std::optional<double> detectable;
 };
@@ -129,7 +130,8 @@ struct Comparison {
 ///
 /// Two sessions may differ by the machine. Where canaries are named, cases whose code is the same in every build, the
 /// median of their ratios is taken off every ratio; beyond kMostCanaryDrift, or with no canary left, every time is
-/// INVALID. A change also has to exceed `floor_ns`, and 1.5 times what the case changed by between runs of one build.
+/// INVALID. Where the compute clock is known on both sides, a verdict that cycles contradict is INCONCLUSIVE. A change
+/// also has to exceed `floor_ns`, and 1.5 times what the case changed by between runs of one build.
 [[nodiscard]] Comparison compare(const Report& base, const Report& next, const CompareOptions& options = {});
 
 /// Simulated with 300 cases of 0.3 to 1.2 % spread, same build twice: no false alarm at 8 launches and more, even where

@@ -34,6 +34,7 @@ Json case_json(const CaseComparison& entry) {
                      {"ci95", {ratio->low, ratio->high}},
                      {"margin", ratio->margin},
                      {"detectable", ratio->detectable ? Json(*ratio->detectable) : Json(nullptr)},
+                     {"clock", ratio->clock ? Json(*ratio->clock) : Json(nullptr)},
                      {"base_ns", ratio->base_ns},
                      {"new_ns", ratio->next_ns},
                      {"base_launches", ratio->base_launches},

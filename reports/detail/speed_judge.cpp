@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 
@@ -53,6 +54,26 @@ Ratio ratio_of(const Performance& base, const Performance& next, double margin, 
   return ratio;
 }
 
+/// Mean compute clock around a measurement in MHz, where a driver told both ends.
+std::optional<double> clock_of(const Performance& performance) {
+  if (!performance.clocks) return std::nullopt;
+  const auto mhz = [](const ClockReading& reading) { return reading.sm_mhz ? reading.sm_mhz : reading.cpu_mhz; };
+  const auto start = mhz(performance.clocks->start);
+  const auto end = mhz(performance.clocks->end);
+  if (!start || !end || *start <= 0 || *end <= 0) return std::nullopt;
+  return std::midpoint(*start, *end);
+}
+
+bool moved(statistics::Outcome outcome) {
+  return outcome == statistics::Outcome::regressed || outcome == statistics::Outcome::improved;
+}
+
+/// A change of the time is one of the code only where the number of cycles changed alike, and no change is none only
+/// where a faster clock does not hide more cycles.
+bool contradict(statistics::Outcome time, statistics::Outcome cycles) {
+  return moved(time) ? cycles != time : time == statistics::Outcome::same && moved(cycles);
+}
+
 Speed speed_of(statistics::Outcome outcome) {
   switch (outcome) {
     case statistics::Outcome::same: return Speed::same;
@@ -68,6 +89,9 @@ Speed speed_of(statistics::Outcome outcome) {
 void SpeedJudge::add(const Performance& base, const Performance& next, std::size_t place, const std::string& objection,
                      CaseComparison& entry) {
   entry.ratio = ratio_of(base, next, options_.margins.of(entry.key, options_.margin, fingerprint_), options_.floor_ns);
+  const auto base_clock = clock_of(base);
+  const auto next_clock = clock_of(next);
+  if (base_clock && next_clock) entry.ratio->clock = *next_clock / *base_clock;
   entry.note = objection;
   if (!objection.empty()) {
     entry.speed = Speed::invalid;
@@ -131,6 +155,26 @@ void SpeedJudge::decide_many(std::vector<CaseComparison>& cases) {
     entry.ratio->low = std::exp(decisions[i].ci95.low);
     entry.ratio->high = std::exp(decisions[i].ci95.high);
     entry.ratio->detectable = std::expm1(decisions[i].detectable_change);
+  }
+  check_cycles(effects, decisions, cases);
+}
+
+void SpeedJudge::check_cycles(const std::vector<statistics::Effect>& effects,
+                              const std::vector<statistics::Decision>& decisions,
+                              std::vector<CaseComparison>& cases) const {
+  std::vector<statistics::Effect> in_cycles = effects;
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    if (const auto clock = cases[many_[i].place].ratio->clock) in_cycles[i] = shifted(effects[i], std::log(*clock));
+  }
+  const std::vector<statistics::Decision> by_cycle = statistics::decide(in_cycles);
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    CaseComparison& entry = cases[many_[i].place];
+    if (!entry.ratio->clock || !contradict(decisions[i].outcome, by_cycle[i].outcome)) continue;
+    entry.speed = Speed::inconclusive;
+    entry.note = fmt::format("{} by time ({:+.1f} %), {} by cycle ({:+.1f} %): the clock changed by {:+.1f} %",
+                             name_of(speed_of(decisions[i].outcome)), 100 * std::expm1(effects[i].estimate),
+                             name_of(speed_of(by_cycle[i].outcome)), 100 * std::expm1(in_cycles[i].estimate),
+                             100 * (*entry.ratio->clock - 1));
   }
 }
 

@@ -331,6 +331,25 @@ TEST(CompareCanaries, FewLaunchesAreNormalisedToo) {
   EXPECT_NEAR(comparison.cases[1].ratio->estimate, 1, 1e-6);
 }
 
+TEST(CompareCycles, VerdictThatCyclesContradictIsInconclusive) {
+  const auto clocked = [](double ns, double mhz, const char* unit = "sm_mhz") {
+    Json entry = path(1, "eigen", ns);
+    entry["performance"]["clocks"] = {{"source", "nvml"}, {"start", {{unit, mhz + 10}}}, {"end", {{unit, mhz - 10}}}};
+    return entry;
+  };
+  const auto verdict = [](const Json& base, const Json& next) { return compare_cases({base}, {next}).cases[0]; };
+  const auto slow_clock = verdict(clocked(1e6, 2000), clocked(1.05e6, 1900));
+  EXPECT_EQ(slow_clock.speed, Speed::inconclusive) << "5 % more time, the same cycles";
+  EXPECT_EQ(slow_clock.note, "regressed by time (+5.0 %), same by cycle (-0.2 %): the clock changed by -5.0 %");
+  EXPECT_EQ(verdict(clocked(1e6, 2000), clocked(1.05e6, 2000)).speed, Speed::regressed);
+  EXPECT_EQ(verdict(clocked(1e6, 2000), clocked(1e6, 2000)).speed, Speed::same);
+  EXPECT_EQ(verdict(clocked(1e6, 1900), clocked(1e6, 2000)).speed, Speed::inconclusive) << "more cycles, unseen";
+  EXPECT_EQ(verdict(clocked(1e6, 2000, "cpu_mhz"), clocked(1.05e6, 1900, "cpu_mhz")).speed, Speed::inconclusive);
+  EXPECT_EQ(verdict(clocked(1e6, 2000, "memory_mhz"), clocked(1.05e6, 1900, "memory_mhz")).speed, Speed::regressed)
+      << "no clock of the compute units";
+  EXPECT_EQ(verdict(clocked(1e6, 2000), path(1, "eigen", 1.05e6)).speed, Speed::regressed) << "known on one side";
+}
+
 TEST(ComparePaths, RegressionOfTheChosenPathNamesTheOneThatIsFasterNow) {
   const std::vector<Json> base = {path(1, "hip", 1e6), path(1, "hip-graph", 1.1e6), path(1, "torch", 9e6)};
   const auto notes = [&](double hip, double graph) {
