@@ -10,10 +10,10 @@
 
 int main(int argc, char** argv) {
   CLI::App app{"Which cases became slower? Rules of public tools and of this project on simulated machines"};
-  int rounds = 5;
+  int rounds = 4;
   std::string update;
   std::string check;
-  app.add_option("--rounds", rounds, "Comparisons of 300 cases to average over; a document's table has 5")
+  app.add_option("--rounds", rounds, "Comparisons of 300 cases to average over; a document's table has 4")
       ->check(CLI::Range(1, 10000));
   app.add_option("--update", update, "Replace the table between the markers of a document");
   app.add_option("--check", check, "Fail unless the table in a document is what --update would write");
