@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/cli/choice.hpp"
 #include "harness/cli/cli.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/selection_options.hpp"
@@ -73,10 +74,10 @@ void add_pair(CLI::App& app, CommandContext& context) {
       ->add_option("--timeout", options.subjects.timeout_seconds,
                    "Seconds a launch, or the check of a case, may take, 0 for no limit [120]")
       ->check(CLI::Range(0.0, 1e6));
-  command
-      ->add_option("--progress", options.progress, "auto: one line on a terminal. always: a line a pair. never [auto]")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ProgressMode>{
-          {"auto", ProgressMode::automatic}, {"always", ProgressMode::always}, {"never", ProgressMode::never}}));
+  add_choice<ProgressMode>(
+      *command, "--progress", options.progress,
+      {{"auto", ProgressMode::automatic}, {"always", ProgressMode::always}, {"never", ProgressMode::never}},
+      "auto: one line on a terminal. always: a line a pair. never [auto]");
   command->callback([arguments, &context] { context.result = run_pair(*arguments, context); });
 }
 

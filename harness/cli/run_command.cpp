@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "harness/cli/choice.hpp"
 #include "harness/cli/cli.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/selection_options.hpp"
@@ -35,11 +36,9 @@ void add_run(CLI::App& app, CommandContext& context) {
   add_selection_options(*command, options.selection);
   CLI::Option* seed = command->add_option("--seed", arguments->seed, "Seed for every problem whose word names none");
   command->add_option("--shard", arguments->shard, "Run part i of n, as i/n; `merge` puts the reports together");
-  command
-      ->add_option("--mode", options.mode,
-                   "C: check. P: check once, then measure. CP: check fully (repeats, canaries), then measure [CP]")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, RunMode>{
-          {"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}}));
+  add_choice<RunMode>(*command, "--mode", options.mode,
+                      {{"C", RunMode::check}, {"P", RunMode::measure}, {"CP", RunMode::check_and_measure}},
+                      "C: check. P: check once, then measure. CP: check fully (repeats, canaries), then measure [CP]");
   add_measure_options(*command, options.measure);
   command
       ->add_option("--launches", options.launches,
@@ -56,10 +55,10 @@ void add_run(CLI::App& app, CommandContext& context) {
   command->add_flag("--isolate,!--no-isolate", options.isolate,
                     "Each case in a process of its own [on]; --no-isolate is for a debugger");
   command->add_flag("--dry-run", arguments->dry, "Validate the inputs and count the cases; run nothing");
-  command
-      ->add_option("--progress", options.progress, "auto: one line on a terminal. always: a line a case. never [auto]")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ProgressMode>{
-          {"auto", ProgressMode::automatic}, {"always", ProgressMode::always}, {"never", ProgressMode::never}}));
+  add_choice<ProgressMode>(
+      *command, "--progress", options.progress,
+      {{"auto", ProgressMode::automatic}, {"always", ProgressMode::always}, {"never", ProgressMode::never}},
+      "auto: one line on a terminal. always: a line a case. never [auto]");
   command->callback([arguments, seed, &context] {
     RunOptions& chosen = arguments->options;
     if (seed->count() > 0) chosen.selection.seed = parse_unsigned("--seed", arguments->seed);

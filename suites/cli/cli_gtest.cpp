@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -47,6 +48,17 @@ TEST(Cli, VersionIsOneLine) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("mla-harness 0."));
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
+}
+
+TEST(Cli, WrongChoiceIsToldTheChoices) {
+  for (const char* option : {"--mode", "--progress", "--cache"}) {
+    const CommandResult result = harness({"run", "smoke", option, "sideways"});
+    EXPECT_EQ(result.exit_code, 4);
+    EXPECT_THAT(result.err, AllOf(HasSubstr(option), HasSubstr("sideways not in {"), HasSubstr("}")));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+    EXPECT_TRUE(std::all_of(result.err.begin(), result.err.end() - 1, [](unsigned char c) { return std::isprint(c); }))
+        << option;
+  }
 }
 
 TEST(Cli, ListShowsSuitesProvidersAndCases) {
