@@ -95,13 +95,16 @@ ProbeAnswer probe_answer(const ProbePattern& pattern, const ProbeRow& row, std::
                      (precision.row_sum_of_rounded ? pattern.deviation(row.kind) : 0);
   const double shift = std::expm1(2 * answer.lse_bound + pattern.deviation(row.kind));
   const double floor = reference::probability_floor(precision) / sums.total;
+  // Beside a needle the tokens' weights are small, but no powers of two where q cannot say a multiple of ln 2.
+  const double beside_needle =
+      sees_needle ? unit_roundoff(precision.probabilities) * std::exp(-logit_max) / sums.total : 0;
   const double u_out = unit_roundoff(DataType::bf16);
   const double ks = std::abs(kv_scale);
   for (std::size_t d = 0; d < answer.out.size(); ++d) {
     answer.out[d] = kv_scale * sums.value[d] / sums.total;
     const double magnitude = ks * sums.magnitude[d] / sums.total;
-    const double before =
-        (shift + unit_roundoff(precision.partial_output)) * magnitude + floor * ks * sums.unweighted[d];
+    const double before = (shift + unit_roundoff(precision.partial_output)) * magnitude +
+                          (floor + beside_needle) * ks * sums.unweighted[d];
     answer.bound[d] = before + u_out * (std::abs(answer.out[d]) + before) + 0x1p-126;
   }
   return answer;
