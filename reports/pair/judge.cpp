@@ -177,7 +177,7 @@ class Judge {
       const PairedCase& paired = *screened.sized[i].paired;
       if (paired.count(PairStage::confirm) >= kFewestPairs) continue;
       Speed speed = speed_of(screened.decisions[i].outcome);
-      // Suspected, and not confirmed yet.
+      // To be confirmed, and not yet.
       if (confirms && speed != Speed::same) speed = Speed::inconclusive;
       set_speed(screened, i, PairStage::screen, speed);
     }
@@ -287,9 +287,8 @@ std::vector<std::string> to_confirm(std::span<const PairedCase> cases, const Pai
   const Decided screened = decide_stage(cases, PairStage::screen, rules);
   for (std::size_t i = 0; i < screened.sized.size(); ++i) {
     const statistics::Decision& decision = screened.decisions[i];
-    if (std::min(decision.p_slower, decision.p_faster) < rules.screen_level) {
-      keys.push_back(screened.sized[i].paired->key);
-    }
+    const bool suspected = std::min(decision.p_slower, decision.p_faster) < rules.screen_level;
+    if (suspected || decision.outcome != statistics::Outcome::same) keys.push_back(screened.sized[i].paired->key);
   }
   return keys;
 }

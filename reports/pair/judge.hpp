@@ -38,7 +38,8 @@ struct PairRules {
   CompareOptions compare = {};
   std::string fingerprint = {};  // of the machine and build environment: the floors of another one do not count
   /// A case is confirmed where a change beyond the margin, in either direction, has a p-value below this in the
-  /// screening. With 0 confirming pairs the screening is all there is, and decides.
+  /// screening, or where the screening does not place it within the margin: on a noisy machine few pairs miss a real
+  /// change more often than they find it. With 0 confirming pairs the screening is all there is, and decides.
   double screen_level = 0.10;
   int confirm_pairs = 16;
 };
@@ -62,8 +63,8 @@ struct PairJudgement {
 /// The comparison of two reports of checks (mode C) by two executables, with speeds from the pairs. Correctness is
 /// compared as always, and more strictly: a case that is wrong in BASE, or a launch that failed, is a wrong result too,
 /// since there is then nothing that its speed could be compared with. Speed: the confirmed cases are decided together,
-/// under Benjamini-Hochberg, from their fresh pairs alone (statistics/decision.hpp); of the others, which the screening
-/// cleared, those whose interval lies within the margin are SAME and the rest INCONCLUSIVE.
+/// under Benjamini-Hochberg, from their fresh pairs alone (statistics/decision.hpp); the others, which the screening
+/// placed within the margin, are SAME.
 [[nodiscard]] PairJudgement judge(const Report& base, const Report& next, std::span<const PairedCase> cases,
                                   const PairRules& rules);
 
