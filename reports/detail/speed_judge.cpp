@@ -74,6 +74,8 @@ bool contradict(statistics::Outcome time, statistics::Outcome cycles) {
   return moved(time) ? cycles != time : time == statistics::Outcome::same && moved(cycles);
 }
 
+}  // namespace
+
 Speed speed_of(statistics::Outcome outcome) {
   switch (outcome) {
     case statistics::Outcome::same: return Speed::same;
@@ -83,8 +85,6 @@ Speed speed_of(statistics::Outcome outcome) {
   }
   return Speed::inconclusive;
 }
-
-}  // namespace
 
 void SpeedJudge::add(const Performance& base, const Performance& next, std::size_t place, const std::string& objection,
                      CaseComparison& entry) {

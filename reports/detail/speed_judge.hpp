@@ -11,6 +11,9 @@
 
 namespace mla::reports::detail {
 
+/// The verdict on a case that a decision about its times is.
+[[nodiscard]] Speed speed_of(statistics::Outcome outcome);
+
 class SpeedJudge {
  public:
   /// `options` outlives the judge. `fingerprint` is that of both reports.

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/detail/speed_judge.hpp"
 #include "reports/detail/text.hpp"
 #include "reports/statistics/decision.hpp"
 #include "reports/statistics/median.hpp"
@@ -70,16 +71,6 @@ Decided decide_stage(std::span<const PairedCase> cases, PairStage stage, const P
   }
   decided.decisions = statistics::decide(effects);
   return decided;
-}
-
-Speed speed_of(statistics::Outcome outcome) {
-  switch (outcome) {
-    case statistics::Outcome::same: return Speed::same;
-    case statistics::Outcome::improved: return Speed::improved;
-    case statistics::Outcome::regressed: return Speed::regressed;
-    case statistics::Outcome::inconclusive: return Speed::inconclusive;
-  }
-  return Speed::inconclusive;
 }
 
 /// Reasons that held the clock down during a case's launches: interleaving shares them between both sides, and a reader
@@ -176,13 +167,13 @@ class Judge {
     for (std::size_t i = 0; i < screened.sized.size(); ++i) {
       const PairedCase& paired = *screened.sized[i].paired;
       if (paired.count(PairStage::confirm) >= kFewestPairs) continue;
-      Speed speed = speed_of(screened.decisions[i].outcome);
+      Speed speed = detail::speed_of(screened.decisions[i].outcome);
       // To be confirmed, and not yet.
       if (confirms && speed != Speed::same) speed = Speed::inconclusive;
       set_speed(screened, i, PairStage::screen, speed);
     }
     for (std::size_t i = 0; i < confirmed.sized.size(); ++i) {
-      set_speed(confirmed, i, PairStage::confirm, speed_of(confirmed.decisions[i].outcome));
+      set_speed(confirmed, i, PairStage::confirm, detail::speed_of(confirmed.decisions[i].outcome));
     }
     note(fmt::format("{} screened{}", detail::plural(screened.sized.size(), "case"),
                      confirms ? fmt::format(", {} confirmed with fresh pairs", confirmed.sized.size()) : ""));
