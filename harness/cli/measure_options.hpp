@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/cli/choice.hpp"
 #include "harness/runner/measurement.hpp"
 
 namespace mla::harness {
@@ -18,12 +19,9 @@ inline void add_measure_options(CLI::App& command, MeasureOptions& options) {
       ->check(CLI::Range(0.0, 1e3));
   command.add_option("--budget", options.sampling.budget_s, "Seconds of samples of a launch at most [0.5]")
       ->check(CLI::Range(0.0, 1e3));
-  command
-      .add_option_function<std::string>(
-          "--cache",
-          [&options](const std::string& name) { options.cache = name == "hot" ? CacheState::hot : CacheState::cold; },
-          "hot, or cold: the KV pool rotates through more memory than caches hold [hot on a CPU, cold on a GPU]")
-      ->check(CLI::IsMember({"hot", "cold"}));
+  add_choice<CacheState>(
+      command, "--cache", options.cache, {{"hot", CacheState::hot}, {"cold", CacheState::cold}},
+      "hot, or cold: the KV pool rotates through more memory than caches hold [hot on a CPU, cold on a GPU]");
 }
 
 }  // namespace mla::harness
