@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/providers/hip/device_execution.hpp"
+#include "harness/providers/peers/block_table.hpp"
 #include "harness/providers/peers/flashmla/launch.hpp"
 
 namespace mla::harness::flashmla {
@@ -19,10 +20,9 @@ class Execution final : public hip::DeviceExecution {
  private:
   void enqueue_plan() override;
   void enqueue_decode(const DecodeInputs& inputs) override;
-  void upload_tables();
   void allocate_scratch();
 
-  hip::DeviceMemory block_table_, kv_lens_;
+  peers::BlockTable table_;
   hip::DeviceMemory schedule_, splits_, partial_out_, partial_lse_;
   int parts_ = 0;
   Batch batch_;
