@@ -7,7 +7,6 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
-#include "reports/statistics/multiplicity.hpp"
 #include "reports/statistics/robust.hpp"
 
 namespace mla::reports::statistics {
@@ -54,19 +53,23 @@ class Quantiles {
     double q80;
     double q95;
     double q975;
+    double within;  // of the interval that must lie inside the margin
   };
+
+  explicit Quantiles(double level) : level_(level) {}
 
   [[nodiscard]] const OfT& at(double degrees) {
     const auto [found, added] = known_.try_emplace(degrees);
     if (added) {
       const StudentsT t(degrees);
       using boost::math::quantile;
-      found->second = {quantile(t, 0.80), quantile(t, 0.95), quantile(t, 0.975)};
+      found->second = {quantile(t, 0.80), quantile(t, 0.95), quantile(t, 0.975), quantile(t, 1 - level_)};
     }
     return found->second;
   }
 
  private:
+  double level_;
   std::map<double, OfT> known_;
 };
 
@@ -78,8 +81,7 @@ Decision test(const Effect& effect, const Moderated& moderated, const Quantiles:
   decision.p_faster = boost::math::cdf(t, (effect.mean + effect.margin) / error);
   decision.ci95 = {effect.mean - quantiles.q975 * error, effect.mean + quantiles.q975 * error};
   decision.detectable_change = effect.margin + (quantiles.q95 + quantiles.q80) * error;
-  const double half90 = quantiles.q95 * error;
-  if (std::abs(effect.mean) + half90 < effect.margin) decision.outcome = Outcome::same;
+  if (std::abs(effect.mean) + quantiles.within * error < effect.margin) decision.outcome = Outcome::same;
   return decision;
 }
 
@@ -126,15 +128,15 @@ std::vector<Decision> decide(std::span<const Effect> effects, const DecisionOpti
   std::vector<Decision> decisions;
   std::vector<double> slower;
   std::vector<double> faster;
-  Quantiles quantiles;
+  Quantiles quantiles(options.level);
   for (const Effect& effect : effects) {
     const Moderated moderated = moderate(effect, common, shared);
     decisions.push_back(test(effect, moderated, quantiles.at(moderated.degrees)));
     slower.push_back(decisions.back().p_slower);
     faster.push_back(decisions.back().p_faster);
   }
-  const std::vector<bool> regressed = benjamini_hochberg(slower, options.false_discovery_rate);
-  const std::vector<bool> improved = benjamini_hochberg(faster, options.false_discovery_rate);
+  const std::vector<bool> regressed = step_up(slower, options.level, options.dependence);
+  const std::vector<bool> improved = step_up(faster, options.level, options.dependence);
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     if (regressed[i]) decisions[i].outcome = Outcome::regressed;
     if (improved[i]) decisions[i].outcome = Outcome::improved;

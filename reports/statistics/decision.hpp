@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reports/statistics/median.hpp"
+#include "reports/statistics/multiplicity.hpp"
 
 namespace mla::reports::statistics {
 
@@ -39,7 +40,9 @@ struct Decision {
 };
 
 struct DecisionOptions {
-  double false_discovery_rate = 0.05;
+  /// False discovery rate of either direction, and level of each of the two tests that SAME needs.
+  double level = 0.05;
+  Dependence dependence = Dependence::positive;  // among the cases' errors
   /// Weight of the cases' common variance in each case's own, in degrees of freedom. A case's few launches tell its
   /// variance badly; many cases of one machine tell each other's. Used from kMinCasesToShare cases on: fewer would
   /// count their own variance twice.
@@ -47,9 +50,9 @@ struct DecisionOptions {
 };
 inline constexpr std::size_t kMinCasesToShare = 10;
 
-/// Moderated t tests against each case's margin, both directions, each under Benjamini-Hochberg over all cases. SAME
-/// where two one-sided tests place the change within the margin (the 90 % interval lies inside it). One decision an
-/// effect, in order.
+/// Moderated t tests against each case's margin, both directions, each under a step-up over all cases
+/// (multiplicity.hpp). SAME where two one-sided tests place the change within the margin (at a level of 0.05: the 90 %
+/// interval lies inside it). One decision an effect, in order.
 [[nodiscard]] std::vector<Decision> decide(std::span<const Effect> effects, const DecisionOptions& options = {});
 
 }  // namespace mla::reports::statistics

@@ -46,20 +46,44 @@ TEST(Robust, WinsorisedMovesTheHiccupAndNothingElse) {
   EXPECT_THAT(winsorised(std::vector<double>{1, 1, 1, 1, 5}), ElementsAre(1, 1, 1, 1, 5)) << "no spread to judge by";
 }
 
-TEST(BenjaminiHochberg, PublishedExample) {
+TEST(StepUp, PublishedExample) {
   // Benjamini & Hochberg 1995, section 3.2: four of fifteen at q = 0.05.
   const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                                  0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
-  const auto rejected = benjamini_hochberg(p, 0.05);
+  const auto rejected = step_up(p, 0.05);
   EXPECT_EQ(std::count(rejected.begin(), rejected.end(), true), 4);
 }
 
-TEST(BenjaminiHochberg, EdgesOfTheRule) {
-  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.05}, 0.05), ElementsAre(true)) << "equality rejects";
-  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.9, 0.8}, 0.05), ElementsAre(false, false)) << "k = 0";
-  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.04, 0.05}, 0.05), ElementsAre(true, true)) << "step-up";
-  EXPECT_THAT(benjamini_hochberg(std::vector<double>{0.01, 0.01, 0.9}, 0.05), ElementsAre(true, true, false));
-  EXPECT_TRUE(benjamini_hochberg(std::vector<double>{}, 0.05).empty());
+TEST(StepUp, EdgesOfTheRule) {
+  EXPECT_THAT(step_up(std::vector<double>{0.05}, 0.05), ElementsAre(true)) << "equality rejects";
+  EXPECT_THAT(step_up(std::vector<double>{0.9, 0.8}, 0.05), ElementsAre(false, false)) << "k = 0";
+  EXPECT_THAT(step_up(std::vector<double>{0.04, 0.05}, 0.05), ElementsAre(true, true)) << "step-up";
+  EXPECT_THAT(step_up(std::vector<double>{0.01, 0.01, 0.9}, 0.05), ElementsAre(true, true, false));
+  EXPECT_TRUE(step_up(std::vector<double>{}, 0.05).empty());
+}
+
+TEST(StepUp, ArbitraryDependenceDividesByTheHarmonicNumber) {
+  // Of m = 3: 0.05 / (1 + 1/2 + 1/3) = 0.02727, a third of which is 0.00909.
+  const auto arbitrary = [](double first, double second) {
+    return step_up(std::vector<double>{first, second, 0.9}, 0.05, Dependence::arbitrary);
+  };
+  EXPECT_THAT(arbitrary(0.0090, 0.03), ElementsAre(true, false, false));
+  EXPECT_THAT(arbitrary(0.0092, 0.03), ElementsAre(false, false, false));
+  EXPECT_THAT(arbitrary(0.0092, 0.018), ElementsAre(true, true, false)) << "2/3 of 0.02727 is 0.01818";
+  EXPECT_THAT(step_up(std::vector<double>{0.05}, 0.05, Dependence::arbitrary), ElementsAre(true)) << "one test is one";
+}
+
+TEST(Decide, AStricterLevelNeedsANarrowerIntervalForTheSame) {
+  // Mean 0, sd 0.01, four pairs: the interval at level a is t(3, 1 - a) * 0.005; t is 2.3534 and 3.1824.
+  const double d = 0.01 * std::sqrt(0.75);
+  const auto outcome = [d](double margin, double level) {
+    const auto effect = paired_effect(std::vector<double>{-d, -d, d, d}, margin);
+    return decide(std::vector{effect}, {.level = level}).at(0).outcome;
+  };
+  EXPECT_EQ(outcome(0.0118, 0.05), Outcome::same);
+  EXPECT_EQ(outcome(0.0117, 0.05), Outcome::inconclusive);
+  EXPECT_EQ(outcome(0.0118, 0.025), Outcome::inconclusive);
+  EXPECT_EQ(outcome(0.0160, 0.025), Outcome::same);
 }
 
 TEST(Decide, TAndIntervalOfAWorkedExample) {
