@@ -147,7 +147,7 @@ void SpeedJudge::decide_many(std::vector<CaseComparison>& cases) {
   if (drift_) {
     for (statistics::Effect& effect : effects) effect = statistics::shifted(effect, -std::log(drift_->ratio));
   }
-  const std::vector<statistics::Decision> decisions = statistics::decide(effects);
+  const std::vector<statistics::Decision> decisions = decide_together(effects);
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     CaseComparison& entry = cases[many_[i].place];
     entry.speed = speed_of(decisions[i].outcome);
@@ -159,6 +159,13 @@ void SpeedJudge::decide_many(std::vector<CaseComparison>& cases) {
   check_cycles(effects, decisions, cases);
 }
 
+/// Two sessions share whatever the machine did in either; canaries take it off, and without them nothing is known of
+/// how the cases' errors hang together.
+std::vector<statistics::Decision> SpeedJudge::decide_together(const std::vector<statistics::Effect>& effects) const {
+  using statistics::Dependence;
+  return statistics::decide(effects, {.dependence = drift_ ? Dependence::positive : Dependence::arbitrary});
+}
+
 void SpeedJudge::check_cycles(const std::vector<statistics::Effect>& effects,
                               const std::vector<statistics::Decision>& decisions,
                               std::vector<CaseComparison>& cases) const {
@@ -166,7 +173,7 @@ void SpeedJudge::check_cycles(const std::vector<statistics::Effect>& effects,
   for (std::size_t i = 0; i < effects.size(); ++i) {
     if (const auto clock = cases[many_[i].place].ratio->clock) in_cycles[i] = shifted(effects[i], std::log(*clock));
   }
-  const std::vector<statistics::Decision> by_cycle = statistics::decide(in_cycles);
+  const std::vector<statistics::Decision> by_cycle = decide_together(in_cycles);
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     CaseComparison& entry = cases[many_[i].place];
     if (!entry.ratio->clock || !contradict(decisions[i].outcome, by_cycle[i].outcome)) continue;

@@ -44,6 +44,7 @@ class SpeedJudge {
   void refuse_all(std::vector<CaseComparison>& cases, const std::string& why) const;
   void decide_few(CaseComparison& entry) const;
   void decide_many(std::vector<CaseComparison>& cases);
+  [[nodiscard]] std::vector<statistics::Decision> decide_together(const std::vector<statistics::Effect>& effects) const;
   /// Where the clock is known on both sides, times and cycles must tell the same.
   void check_cycles(const std::vector<statistics::Effect>& effects, const std::vector<statistics::Decision>& decisions,
                     std::vector<CaseComparison>& cases) const;
