@@ -2,7 +2,7 @@
 #include <string>
 
 #include "harness/cli/choice.hpp"
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/selection_options.hpp"
 #include "harness/pair/pair.hpp"
@@ -48,8 +48,9 @@ void add_pair(CLI::App& app, CommandContext& context) {
       "pair", "Compare two builds on this machine by launches side by side; the exit code is the verdict");
   command->footer(
       "Every case is checked once by each build, then timed in pairs of processes, AB and BA in turn, the cases in\n"
-      "random order each round. What the screening cannot clear is confirmed on fresh pairs. Both builds are asked\n"
-      "through `list`, `run --mode C --out` and `launch`, and resolve suite names themselves.");
+      "random order each round. What the screening cannot clear is decided by fresh pairs, and by more of them as\n"
+      "long as it stays open. Both builds are asked through `list`, `run --mode C --out` and `launch`, and resolve\n"
+      "suite names themselves.");
   add_selection_options(*command, options.subjects.selection);
   command->add_option("--base", options.base, "Executable to compare against: another build's mla-harness")->required();
   command->add_option("--new", options.next, "Executable in question")->required();
@@ -58,6 +59,11 @@ void add_pair(CLI::App& app, CommandContext& context) {
       ->add_option("--confirm", rules.confirm_pairs,
                    "Fresh pairs of each case that the screening cannot clear; 0: the screening decides [16]")
       ->check(CLI::IsMember({0}) | CLI::Range(3, 10000));
+  command
+      ->add_option("--looks", rules.looks,
+                   "Times that a case gets so many fresh pairs before it is called inconclusive; each look has its\n"
+                   "share of the error rates [4]")
+      ->check(CLI::Range(1, 100));
   command
       ->add_option("--margin", arguments->margin_percent, "Change in percent below which a time counts as the same [2]")
       ->check(CLI::Range(0.0, 1000.0));

@@ -104,6 +104,7 @@ class PairCommand {
             {"seed", options_.design.seed},
             {"screen_pairs", options_.design.screen_pairs},
             {"confirm_pairs", rules.confirm_pairs},
+            {"looks", rules.looks},
             {"screen_level", rules.screen_level},
             {"margin", rules.compare.margin},
             {"margins", reports::margins_json(rules.compare.margins)},

@@ -25,19 +25,21 @@ class Rounds {
   }
 
   std::vector<PairLaunch> run(const std::vector<std::string>& keys) {
-    if (run_stage(PairStage::screen, keys, design_.screen_pairs)) {
-      const std::vector<std::string> suspects = reports::to_confirm(reports::pair_up(launches_), design_.rules);
-      run_stage(PairStage::confirm, suspects, design_.rules.confirm_pairs);
+    const int pairs = design_.rules.confirm_pairs;
+    bool goes_on = run_stage(PairStage::screen, keys, 0, design_.screen_pairs);
+    for (int look = 0; goes_on && pairs > 0 && look < design_.rules.looks; ++look) {
+      const std::vector<std::string> open = reports::to_confirm(reports::pair_up(launches_), design_.rules, look);
+      goes_on = run_stage(PairStage::confirm, open, look * pairs, pairs);
     }
     return std::move(launches_);
   }
 
  private:
   // False where the user interrupted.
-  bool run_stage(PairStage stage, const std::vector<std::string>& keys, int pairs) {
+  bool run_stage(PairStage stage, const std::vector<std::string>& keys, int first, int pairs) {
     if (keys.empty()) return true;
     hooks_.begin_stage(stage, keys.size() * static_cast<std::size_t>(pairs));
-    for (const ScheduledPair& scheduled : schedule(keys, stage, pairs, design_.seed)) {
+    for (const ScheduledPair& scheduled : schedule(keys, stage, first, pairs, design_.seed)) {
       const bool done_before =
           failed_.contains(scheduled.key) || done_.contains({scheduled.key, stage, scheduled.pair});
       if (!done_before) {

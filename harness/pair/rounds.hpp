@@ -32,9 +32,9 @@ struct PairHooks {
   std::function<void(const std::string& key, bool done_before)> end_pair;
 };
 
-/// Screens all cases, then confirms on fresh pairs those that the screening could not clear. `done`: launches of an
-/// earlier, interrupted call, of which whole pairs are not run again. A case of which a launch failed is dropped.
-/// Returns all launches, the ones from before first.
+/// Screens all cases, then confirms on fresh pairs those that the screening could not clear, with more of them as long
+/// as the rules allow another look. `done`: launches of an earlier, interrupted call, of which whole pairs are not run
+/// again. A case of which a launch failed is dropped. Returns all launches, the ones from before first.
 [[nodiscard]] std::vector<reports::PairLaunch> run_rounds(const std::vector<std::string>& keys,
                                                           const PairDesign& design, const PairHooks& hooks,
                                                           std::vector<reports::PairLaunch> done = {});

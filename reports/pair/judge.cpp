@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -21,31 +22,36 @@ namespace {
 /// A standard deviation needs two.
 constexpr std::size_t kFewestPairs = 2;
 
-double median_of(const PairedCase& paired, PairStage stage, const PairLaunch* PairTimes::*side) {
-  std::vector<double> medians;
+/// A case's pairs of a stage that come before the one of number `end`.
+std::vector<const PairTimes*> pairs_before(const PairedCase& paired, PairStage stage, int end) {
+  std::vector<const PairTimes*> pairs;
   for (const PairTimes& pair : paired.pairs) {
-    if (pair.stage == stage) medians.push_back((pair.*side)->median_ns());
+    if (pair.stage == stage && pair.base->pair < end) pairs.push_back(&pair);
   }
+  return pairs;
+}
+
+double median_of(const std::vector<const PairTimes*>& pairs, const PairLaunch* PairTimes::*side) {
+  std::vector<double> medians;
+  for (const PairTimes* pair : pairs) medians.push_back((pair->*side)->median_ns());
   return statistics::median(std::move(medians));
 }
 
-/// One case's change, from the pairs of one stage.
+/// One case's change, from some of its pairs.
 struct Sized {
   const PairedCase* paired = nullptr;
   Ratio ratio;
   statistics::Effect effect;
 };
 
-Sized size_up(const PairedCase& paired, PairStage stage, const PairRules& rules) {
+Sized size_up(const PairedCase& paired, const std::vector<const PairTimes*>& pairs, const PairRules& rules) {
   Sized sized;
   sized.paired = &paired;
   std::vector<double> differences;
-  for (const PairTimes& pair : paired.pairs) {
-    if (pair.stage == stage) differences.push_back(pair.log_ratio());
-  }
+  for (const PairTimes* pair : pairs) differences.push_back(pair->log_ratio());
   Ratio& ratio = sized.ratio;
-  ratio.base_ns = median_of(paired, stage, &PairTimes::base);
-  ratio.next_ns = median_of(paired, stage, &PairTimes::next);
+  ratio.base_ns = median_of(pairs, &PairTimes::base);
+  ratio.next_ns = median_of(pairs, &PairTimes::next);
   ratio.base_launches = differences.size();
   ratio.next_launches = differences.size();
   const CompareOptions& options = rules.compare;
@@ -61,15 +67,50 @@ struct Decided {
   std::vector<statistics::Decision> decisions;
 };
 
-Decided decide_stage(std::span<const PairedCase> cases, PairStage stage, const PairRules& rules) {
-  Decided decided;
+std::vector<statistics::Decision> decide_all(const std::vector<Sized>& sized, double level) {
   std::vector<statistics::Effect> effects;
+  for (const Sized& one : sized) effects.push_back(one.effect);
+  return statistics::decide(effects, {.level = level});
+}
+
+/// From all pairs before the one of number `end`.
+Decided decide_stage(std::span<const PairedCase> cases, PairStage stage, int end, double level,
+                     const PairRules& rules) {
+  Decided decided;
   for (const PairedCase& paired : cases) {
-    if (paired.failure != nullptr || !paired.objection.empty() || paired.count(stage) < kFewestPairs) continue;
-    decided.sized.push_back(size_up(paired, stage, rules));
-    effects.push_back(decided.sized.back().effect);
+    if (paired.failure != nullptr || !paired.objection.empty()) continue;
+    const auto pairs = pairs_before(paired, stage, end);
+    if (pairs.size() >= kFewestPairs) decided.sized.push_back(size_up(paired, pairs, rules));
   }
-  decided.decisions = statistics::decide(effects);
+  decided.decisions = decide_all(decided.sized, level);
+  return decided;
+}
+
+constexpr double kLevel = statistics::DecisionOptions{}.level;
+
+Decided decide_screening(std::span<const PairedCase> cases, const PairRules& rules) {
+  return decide_stage(cases, PairStage::screen, std::numeric_limits<int>::max(), kLevel, rules);
+}
+
+/// What is known after so many looks. A case that an earlier one closed stays as it was, and still counts among the
+/// tests that are made together.
+Decided decide_confirmed(std::span<const PairedCase> cases, const PairRules& rules, int looks) {
+  const double level = kLevel / rules.looks;
+  Decided decided = decide_stage(cases, PairStage::confirm, rules.confirm_pairs, level, rules);
+  for (int look = 2; look <= looks; ++look) {
+    const auto is_open = [&](std::size_t i) {
+      return decided.decisions[i].outcome == statistics::Outcome::inconclusive;
+    };
+    for (std::size_t i = 0; i < decided.sized.size(); ++i) {
+      const PairedCase& paired = *decided.sized[i].paired;
+      if (!is_open(i)) continue;
+      decided.sized[i] = size_up(paired, pairs_before(paired, PairStage::confirm, look * rules.confirm_pairs), rules);
+    }
+    const std::vector<statistics::Decision> decisions = decide_all(decided.sized, level);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      if (is_open(i)) decided.decisions[i] = decisions[i];
+    }
+  }
   return decided;
 }
 
@@ -162,8 +203,8 @@ class Judge {
 
   void set_speeds() {
     const bool confirms = rules_.confirm_pairs > 0;
-    const Decided screened = decide_stage(cases_, PairStage::screen, rules_);
-    const Decided confirmed = decide_stage(cases_, PairStage::confirm, rules_);
+    const Decided screened = decide_screening(cases_, rules_);
+    const Decided confirmed = decide_confirmed(cases_, rules_, rules_.looks);
     for (std::size_t i = 0; i < screened.sized.size(); ++i) {
       const PairedCase& paired = *screened.sized[i].paired;
       if (paired.count(PairStage::confirm) >= kFewestPairs) continue;
@@ -272,14 +313,15 @@ std::vector<PairedCase> pair_up(std::span<const PairLaunch> launches) {
   return cases;
 }
 
-std::vector<std::string> to_confirm(std::span<const PairedCase> cases, const PairRules& rules) {
+std::vector<std::string> to_confirm(std::span<const PairedCase> cases, const PairRules& rules, int look) {
+  const Decided decided = look == 0 ? decide_screening(cases, rules) : decide_confirmed(cases, rules, look);
   std::vector<std::string> keys;
-  if (rules.confirm_pairs == 0) return keys;
-  const Decided screened = decide_stage(cases, PairStage::screen, rules);
-  for (std::size_t i = 0; i < screened.sized.size(); ++i) {
-    const statistics::Decision& decision = screened.decisions[i];
-    const bool suspected = std::min(decision.p_slower, decision.p_faster) < rules.screen_level;
-    if (suspected || decision.outcome != statistics::Outcome::same) keys.push_back(screened.sized[i].paired->key);
+  for (std::size_t i = 0; i < decided.sized.size(); ++i) {
+    const statistics::Decision& decision = decided.decisions[i];
+    const bool suspected = look == 0 && std::min(decision.p_slower, decision.p_faster) < rules.screen_level;
+    const bool open = look == 0 ? decision.outcome != statistics::Outcome::same
+                                : decision.outcome == statistics::Outcome::inconclusive;
+    if (suspected || open) keys.push_back(decided.sized[i].paired->key);
   }
   return keys;
 }

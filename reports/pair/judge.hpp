@@ -42,10 +42,15 @@ struct PairRules {
   /// change more often than they find it. With 0 confirming pairs the screening is all there is, and decides.
   double screen_level = 0.10;
   int confirm_pairs = 16;
+  /// A case that its confirming pairs leave open gets as many again, and is looked at this many times in all. Each look
+  /// spends an equal share of the error that one may make (a look more is a chance more to be misled), so that all of
+  /// them together keep the rates of one.
+  int looks = 4;
 };
 
-/// Keys of the cases that the screening could not clear.
-[[nodiscard]] std::vector<std::string> to_confirm(std::span<const PairedCase> cases, const PairRules& rules);
+/// Keys of the cases that need `confirm_pairs` more pairs: with `look` 0 those that the screening could not clear, else
+/// those that are still open after so many looks.
+[[nodiscard]] std::vector<std::string> to_confirm(std::span<const PairedCase> cases, const PairRules& rules, int look);
 
 /// What the pairs say of one case.
 struct PairEvidence {
@@ -63,8 +68,8 @@ struct PairJudgement {
 /// The comparison of two reports of checks (mode C) by two executables, with speeds from the pairs. Correctness is
 /// compared as always, and more strictly: a case that is wrong in BASE, or a launch that failed, is a wrong result too,
 /// since there is then nothing that its speed could be compared with. Speed: the confirmed cases are decided together,
-/// under Benjamini-Hochberg, from their fresh pairs alone (statistics/decision.hpp); the others, which the screening
-/// placed within the margin, are SAME.
+/// under Benjamini-Hochberg, from their fresh pairs alone (statistics/decision.hpp), each at the first look that closes
+/// it; the others, which the screening placed within the margin, are SAME.
 [[nodiscard]] PairJudgement judge(const Report& base, const Report& next, std::span<const PairedCase> cases,
                                   const PairRules& rules);
 

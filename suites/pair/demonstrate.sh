@@ -14,7 +14,7 @@ esac
 times=${1:-10}
 # For launches that differ by some 5 %, as they do on a virtual machine with neighbours.
 launch=(--warmup 0.03 --budget 0.06 --progress never)
-pairs=(--screen 24 --confirm 64)
+pairs=(--screen 24 --confirm 64 --looks 6)
 fast=('decode:b=8,kv=512,dtype=fp8' 'decode:h=32,kv=2048')
 slow=('decode:h=64,kv=2048' 'decode:h=64,b=4,kv=512,dtype=fp8')
 out=out/demonstration

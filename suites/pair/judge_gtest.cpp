@@ -138,6 +138,36 @@ TEST(PairSimulation, ANoisyMachineIsAnsweredWithWhatItCouldHaveFound) {
   EXPECT_EQ(exit_code(judgement.comparison.tally, false, true), CompareExit::regression);
 }
 
+TEST(PairSimulation, ANoisyMachineNeedsMoreLooksAndGetsThem) {
+  // Launches that differ by 6 %, as on a virtual machine with neighbours.
+  PairDesign design;
+  design.screen_pairs = 24;
+  design.rules.confirm_pairs = 64;
+  design.rules.looks = 6;
+  const std::vector<std::string> keys = keys_of(4);
+  std::size_t most = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Comparison slowed = simulate(keys, {{keys[1], 1.05}, {keys[3], 1.05}}, seed, design, 0.06).comparison;
+    EXPECT_THAT(keys_with(slowed, Speed::regressed), ElementsAre(keys[1], keys[3])) << "seed " << seed;
+    EXPECT_THAT(keys_with(simulate(keys, {}, seed, design, 0.06).comparison, Speed::regressed), IsEmpty()) << seed;
+    for (const CaseComparison& entry : slowed.cases) most = std::max(most, entry.ratio->base_launches);
+  }
+  EXPECT_GT(most, 64U);
+}
+
+TEST(PairSimulation, AsManyLooksRaiseNoMoreAlarmsThanOne) {
+  // Every case lies at its margin, where a single test at 5 % may call one in twenty slower.
+  PairDesign design;
+  design.rules.looks = 8;
+  const std::vector<std::string> keys = keys_of(1);
+  int alarms = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Comparison comparison = simulate(keys, {{keys[0], 1.02}}, seed, design).comparison;
+    alarms += keys_with(comparison, Speed::regressed).empty() ? 0 : 1;
+  }
+  EXPECT_LE(alarms, 400 * 0.05 + 2 * std::sqrt(400 * 0.05 * 0.95));
+}
+
 TEST(PairSimulation, WithoutConfirmationTheScreeningDecides) {
   PairDesign design;
   design.screen_pairs = 16;

@@ -34,7 +34,7 @@ std::vector<std::string> keys_of(int cases) {
 
 TEST(Schedule, EveryRoundHasEveryCaseOnceInAnOrderOfItsOwn) {
   const std::vector<std::string> keys = keys_of(20);
-  const auto scheduled = schedule(keys, PairStage::screen, 4, 7);
+  const auto scheduled = schedule(keys, PairStage::screen, 0, 4, 7);
   ASSERT_EQ(scheduled.size(), 80U);
   std::set<std::vector<std::string>> orders;
   for (int round = 0; round < 4; ++round) {
@@ -54,7 +54,7 @@ TEST(Schedule, EveryRoundHasEveryCaseOnceInAnOrderOfItsOwn) {
 
 TEST(Schedule, OrdersWithinPairsAlternateAndBeginDifferently) {
   std::map<std::string, std::vector<bool>> orders;
-  for (const ScheduledPair& pair : schedule(keys_of(40), PairStage::confirm, 6, 1)) {
+  for (const ScheduledPair& pair : schedule(keys_of(40), PairStage::confirm, 0, 6, 1)) {
     orders[pair.key].push_back(pair.base_first);
   }
   int base_begins = 0;
@@ -67,14 +67,16 @@ TEST(Schedule, OrdersWithinPairsAlternateAndBeginDifferently) {
 }
 
 TEST(Schedule, FollowsFromItsSeedAndStage) {
-  const auto keys_in_order = [](PairStage stage, std::uint64_t seed) {
+  const auto keys_in_order = [](PairStage stage, std::uint64_t seed, int first = 0) {
     std::vector<std::string> keys;
-    for (const ScheduledPair& pair : schedule(keys_of(20), stage, 2, seed)) keys.push_back(pair.key);
+    for (const ScheduledPair& pair : schedule(keys_of(20), stage, first, 2, seed)) keys.push_back(pair.key);
     return keys;
   };
   EXPECT_EQ(keys_in_order(PairStage::screen, 3), keys_in_order(PairStage::screen, 3));
   EXPECT_NE(keys_in_order(PairStage::screen, 3), keys_in_order(PairStage::screen, 4));
   EXPECT_NE(keys_in_order(PairStage::screen, 3), keys_in_order(PairStage::confirm, 3));
+  EXPECT_NE(keys_in_order(PairStage::confirm, 3, 2), keys_in_order(PairStage::confirm, 3, 4));
+  EXPECT_EQ(schedule(keys_of(2), PairStage::confirm, 8, 2, 0).back().pair, 9);
 }
 
 PairLaunch launch_of(double ns) {
@@ -87,10 +89,12 @@ PairLaunch launch_of(double ns) {
 struct Simulation {
   std::string slow = {};
   double factor = 1;
+  double swing = 0;                          // and up to this much slower or faster, five values in turn
   std::string fails = {};                    // key of a case whose NEW crashes
   std::size_t stop_after = ~std::size_t{0};  // launches, then the user interrupts
   std::vector<PairLaunch> kept = {};
   int done_before = 0;
+  int slow_launches = 0;
 
   [[nodiscard]] PairHooks hooks() {
     return {[this](const std::string& key, PairSide side) -> std::optional<PairLaunch> {
@@ -102,7 +106,9 @@ struct Simulation {
               }
               // A tenth of a percent up and down.
               const double noise = 1 + 1e-3 * std::sin(static_cast<double>(kept.size()) * 1.7);
-              return launch_of(1e6 * noise * (key == slow && side == PairSide::next ? factor : 1));
+              if (key != slow || side == PairSide::base) return launch_of(1e6 * noise);
+              const int phase = slow_launches++ % 5 - 2;
+              return launch_of(1e6 * noise * (factor + swing * phase / 2));
             },
             [this](const PairLaunch& launch) { kept.push_back(launch); }, [](PairStage, std::size_t) {},
             [](const std::string&) {}, [this](const std::string&, bool before) { done_before += before ? 1 : 0; }};
@@ -126,6 +132,34 @@ TEST(Rounds, OnlyWhatTheScreeningCannotClearIsConfirmed) {
     EXPECT_EQ(launch.key, keys[3]);
   }
   EXPECT_EQ(launches.size(), simulation.kept.size());
+}
+
+TEST(Rounds, ACaseThatStaysOpenGetsMorePairsUpToTheLastLook) {
+  const std::vector<std::string> keys = keys_of(3);
+  PairDesign design = small_design();
+  design.rules.looks = 3;
+  // At the margin, neither within nor beyond it.
+  Simulation simulation{.slow = keys[1], .factor = 1.02, .swing = 0.01};
+  std::map<std::string, std::set<int>> confirmed;
+  for (const PairLaunch& launch : run_rounds(keys, design, simulation.hooks())) {
+    if (launch.stage == PairStage::confirm) confirmed[launch.key].insert(launch.pair);
+  }
+  ASSERT_EQ(confirmed.size(), 1U);
+  EXPECT_EQ(confirmed[keys[1]].size(), 15U);
+  EXPECT_EQ(*confirmed[keys[1]].rbegin(), 14);
+}
+
+TEST(Rounds, AnInterruptedLookIsContinued) {
+  const std::vector<std::string> keys = keys_of(3);
+  const PairDesign design = small_design();
+  Simulation whole{.slow = keys[1], .factor = 1.02, .swing = 0.01};
+  const std::size_t launches = run_rounds(keys, design, whole.hooks()).size();
+  ASSERT_EQ(launches, 2U * (3 * 4 + 4 * 5));
+  Simulation first{.slow = keys[1], .factor = 1.02, .swing = 0.01, .stop_after = launches - 12};
+  const auto part = run_rounds(keys, design, first.hooks());
+  Simulation second{.slow = keys[1], .factor = 1.02, .swing = 0.01};
+  EXPECT_EQ(run_rounds(keys, design, second.hooks(), part).size(), launches);
+  EXPECT_EQ(second.kept.size(), 12U);
 }
 
 TEST(Rounds, ACaseOfWhichALaunchFailedIsDropped) {
