@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/pair/judge.hpp"
 #include "reports/statistics/decision.hpp"
 #include "reports/statistics/median.hpp"
 
@@ -102,14 +105,17 @@ reports::Report report_of(const std::vector<Launches>& session) {
   return report;
 }
 
-Finding compared(const Sessions& sessions, const reports::CompareOptions& options) {
-  const auto comparison = reports::compare(report_of(sessions.base), report_of(sessions.next), options);
+Finding finding_of(const reports::Comparison& comparison) {
   Finding finding;
   finding.refused = comparison.exit() == reports::CompareExit::invalid;
   for (const auto& entry : comparison.cases) {
     finding.changed.push_back(entry.speed == reports::Speed::regressed || entry.speed == reports::Speed::improved);
   }
   return finding;
+}
+
+Finding compared(const Sessions& sessions, const reports::CompareOptions& options) {
+  return finding_of(reports::compare(report_of(sessions.base), report_of(sessions.next), options));
 }
 
 statistics::Effect paired(const Launches& base, const Launches& next) {
@@ -120,44 +126,51 @@ statistics::Effect paired(const Launches& base, const Launches& next) {
   return statistics::paired_effect(differences, std::log1p(reports::CompareOptions{}.margin));
 }
 
-std::vector<statistics::Decision> decide_pairs(const Sessions& pairs, const std::vector<std::size_t>& cases) {
+/// All of them decided once.
+Finding by_pairs(const Sessions& pairs, const Sessions&) {
   std::vector<statistics::Effect> effects;
-  for (const std::size_t i : cases) effects.push_back(paired(pairs.base[i], pairs.next[i]));
-  return statistics::decide(effects);
-}
-
-std::vector<std::size_t> all_cases(const Sessions& sessions) {
-  std::vector<std::size_t> cases(sessions.base.size());
-  std::iota(cases.begin(), cases.end(), std::size_t{0});
-  return cases;
-}
-
-Finding changed_of(const std::vector<statistics::Decision>& decisions, const std::vector<std::size_t>& cases,
-                   std::size_t count) {
+  for (std::size_t i = 0; i < pairs.base.size(); ++i) effects.push_back(paired(pairs.base[i], pairs.next[i]));
   Finding finding;
-  finding.changed.resize(count);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto outcome = decisions[i].outcome;
-    finding.changed[cases[i]] = outcome == statistics::Outcome::regressed || outcome == statistics::Outcome::improved;
+  for (const statistics::Decision& decision : statistics::decide(effects)) {
+    using statistics::Outcome;
+    finding.changed.push_back(decision.outcome == Outcome::regressed || decision.outcome == Outcome::improved);
   }
   return finding;
 }
 
-Finding by_pairs(const Sessions& pairs, const Sessions&) {
-  const auto cases = all_cases(pairs);
-  return changed_of(decide_pairs(pairs, cases), cases, cases.size());
+/// Pairs `first` up to `end` of a case, as `pair` keeps them.
+void add_launches(const Sessions& pairs, const reports::Report& report, std::size_t index, reports::PairStage stage,
+                  std::size_t first, std::size_t end, std::vector<reports::PairLaunch>& launches) {
+  for (std::size_t i = first; i < end; ++i) {
+    for (const reports::PairSide side : {reports::PairSide::base, reports::PairSide::next}) {
+      reports::PairLaunch& launch = launches.emplace_back();
+      launch.key = report.cases[index].key;
+      launch.stage = stage;
+      launch.pair = static_cast<int>(i);
+      launch.side = side;
+      launch.first = side == reports::PairSide::base;
+      launch.times.samples_ns = (side == reports::PairSide::base ? pairs.base : pairs.next)[index][i];
+    }
+  }
 }
 
-/// What six pairs cannot clear is decided by fresh ones alone.
 Finding screened_pairs(const Sessions& screen, const Sessions& fresh) {
-  static constexpr double kScreenLevel = 0.10;
-  const auto all = all_cases(screen);
-  const auto screening = decide_pairs(screen, all);
-  std::vector<std::size_t> suspects;
-  for (const std::size_t i : all) {
-    if (std::min(screening[i].p_slower, screening[i].p_faster) < kScreenLevel) suspects.push_back(i);
+  const reports::PairRules rules;
+  const reports::Report report = report_of(screen.base);
+  std::map<std::string, std::size_t> index;
+  std::vector<reports::PairLaunch> launches;
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    index[report.cases[i].key] = i;
+    add_launches(screen, report, i, reports::PairStage::screen, 0, screen.base[i].size(), launches);
   }
-  return changed_of(decide_pairs(fresh, suspects), suspects, all.size());
+  const auto confirm = static_cast<std::size_t>(rules.confirm_pairs);
+  for (int look = 0; look < rules.looks; ++look) {
+    const std::size_t first = confirm * static_cast<std::size_t>(look);
+    for (const std::string& key : reports::to_confirm(reports::pair_up(launches), rules, look)) {
+      add_launches(fresh, report, index[key], reports::PairStage::confirm, first, first + confirm, launches);
+    }
+  }
+  return finding_of(reports::judge(report, report, reports::pair_up(launches), rules).comparison);
 }
 
 }  // namespace
@@ -177,7 +190,7 @@ std::vector<Rule> rules() {
       {"`compare`, two reports", Design::sessions, with({})},
       {"`compare` with canaries", Design::sessions, with(canaries)},
       {"12 interleaved pairs", Design::pairs, by_pairs},
-      {"`pair`: 6 pairs, then 16 of what they leave open", Design::screened, screened_pairs},
+      {"`pair`: 6 pairs, then 16 to 64 of what they leave open", Design::screened, screened_pairs},
   };
 }
 

@@ -16,7 +16,7 @@ enum class Design : std::uint8_t {
   one_launch,  // one launch a side
   sessions,    // twelve launches a side, one session after the other
   pairs,       // twelve pairs
-  screened,    // six pairs of every case, sixteen fresh ones of those that they cannot clear
+  screened,    // six pairs of every case, and fresh ones as long as these leave it open
 };
 
 struct Finding {

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "reports/pair/judge.hpp"
+
 namespace mla::suites {
 namespace {
 
 constexpr int kLaunches = 12;
 constexpr int kScreenPairs = 6;
-constexpr int kFreshPairs = 16;
+const int kFreshPairs = reports::PairRules{}.confirm_pairs * reports::PairRules{}.looks;
 constexpr int kSamples = 20;
 
 /// Times of one round, each design's made when a rule first asks for it.

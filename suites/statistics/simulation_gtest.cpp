@@ -2,12 +2,20 @@
 #include "suites/statistics/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "reports/statistics/decision.hpp"
+#include "reports/statistics/median.hpp"
+
 namespace mla::suites {
 namespace {
+
+namespace statistics = reports::statistics;
 
 Tally run(std::string_view rule, std::string_view scenario, int rounds = 2) {
   const auto all = rules();
@@ -49,6 +57,54 @@ TEST(Simulated, ClockStepRaisesNoAlarmWithCanariesOrPairs) {
   EXPECT_GT(canaries.refused, 0);
   EXPECT_LE(canaries.false_alarms, 0.5);
   EXPECT_LE(run("`pair`", "clock 2 % lower").false_alarms, 0.5);
+}
+
+/// 95 % interval of the mean by resampling: the percentiles of 1,000 means.
+statistics::Interval bootstrapped(const std::vector<double>& values, std::mt19937_64& random) {
+  std::vector<double> means;
+  for (int i = 0; i < 1000; ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < values.size(); ++k) sum += values[random() % values.size()];
+    means.push_back(sum / static_cast<double>(values.size()));
+  }
+  std::sort(means.begin(), means.end());
+  return {means[24], means[974]};
+}
+
+/// Shares of the cases of a machine, all slower by 5 %, whose interval holds the truth.
+struct Coverage {
+  double shown = 0;         // the one that reports carry
+  double bootstrapped = 0;  // of the same pairs
+};
+Coverage coverage(int pairs) {
+  const double truth = std::log(1.05);
+  Machine machine({}, 11);
+  const Sessions sessions = machine.interleaved(std::vector<double>(1000, truth), pairs, 20);
+  std::vector<statistics::Effect> effects;
+  std::mt19937_64 random(5);
+  Coverage share;
+  const auto holds = [truth](const auto& interval) { return interval.low <= truth && truth <= interval.high; };
+  for (std::size_t i = 0; i < sessions.base.size(); ++i) {
+    std::vector<double> differences;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(pairs); ++k) {
+      differences.push_back(
+          std::log(statistics::median(sessions.next[i][k]) / statistics::median(sessions.base[i][k])));
+    }
+    effects.push_back(statistics::paired_effect(differences, 0.02));
+    share.bootstrapped += holds(bootstrapped(differences, random)) ? 1e-3 : 0;
+  }
+  for (const auto& decision : statistics::decide(effects)) share.shown += holds(decision.ci95) ? 1e-3 : 0;
+  return share;
+}
+
+// Why reports show the moderated t interval: six pairs are too few to resample.
+TEST(Interval, CoversTheTruthWhereABootstrapOfSoFewPairsDoesNot) {
+  const Coverage six = coverage(6);
+  EXPECT_NEAR(six.shown, 0.95, 0.02);
+  EXPECT_LT(six.bootstrapped, 0.90);
+  const Coverage sixteen = coverage(16);
+  EXPECT_NEAR(sixteen.shown, 0.95, 0.02);
+  EXPECT_LT(sixteen.bootstrapped, sixteen.shown);
 }
 
 // Were the machine tamer than real ones, the rules above would prove nothing.
