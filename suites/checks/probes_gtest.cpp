@@ -122,6 +122,26 @@ TEST_P(Probes, AnswersAreTheOracles) {
   }
 }
 
+// Equal weights round alike: a whole bucket is off by what one of its tokens is, where the needle alone is exact.
+TEST_P(Probes, RoundingOfPBesideANeedleIsAllowed) {
+  const Probed probed(GetParam());
+  const DecodeProblem& problem = probed.made.problem;
+  const std::int64_t kv_len = problem.kv_len(0);
+  const auto kv_scale = static_cast<double>(static_cast<float>(problem.fields().kv_scale));
+  if (!probed.inputs.pattern().can(ProbeKind::needle)) GTEST_SKIP() << "its types cannot say a needle's logit";
+  for (const DataType type : {DataType::bf16, DataType::e4m3fn}) {
+    const Precision precision{.probabilities = type};
+    const auto answer =
+        checks::probe_answer(probed.inputs.pattern(), {ProbeKind::needle, 0}, kv_len, kv_len, kv_scale, precision);
+    for (int d = 1; d < std::min<std::int64_t>(ProbePattern::kBuckets, kv_len); ++d) {
+      const auto at = static_cast<std::size_t>(d);
+      const double rounded = answer.out[at] * (1 + unit_roundoff(type));
+      const double written = rounded * (1 + unit_roundoff(DataType::bf16));
+      ASSERT_LE(std::abs(written - answer.out[at]), answer.bound[at]) << name_of(type) << ", dim " << d;
+    }
+  }
+}
+
 TEST_P(Probes, ACleanKernelPassesAll) {
   const ProbeCheck check = Probed(GetParam()).sweep();
   EXPECT_TRUE(check.passed()) << message_of(check.failures());
