@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/core/build_info.hpp"
 #include "harness/providers/registry.hpp"
 #include "harness/runner/environment.hpp"
@@ -19,7 +19,7 @@ namespace {
 void print_build() {
   const BuildInfo build = build_info();
   fmt::print("build          {}\n", version_line());
-  fmt::print("               {}, {}, {}\n", build.compiler, build.type, build.flags);
+  fmt::print("               {}, {}, {}, for {}\n", build.compiler, build.type, build.flags, build.targets);
 }
 
 void print_machine(const Environment& machine) {

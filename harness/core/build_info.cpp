@@ -5,7 +5,7 @@
 namespace mla::harness {
 
 BuildInfo build_info() {
-  return {MLA_VERSION, MLA_COMPILER, MLA_BUILD_TYPE, MLA_BUILD_FLAGS};
+  return {MLA_VERSION, MLA_COMPILER, MLA_BUILD_TYPE, MLA_BUILD_FLAGS, MLA_TARGETS};
 }
 
 std::string version_line() {

@@ -18,6 +18,7 @@ struct BuildInfo {
   std::string compiler;  // "GNU 12.2.0"
   std::string type;      // "Release"
   std::string flags;     // what bears on speed: optimisation, -march, sanitizers
+  std::string targets;   // of kernels, separated by spaces: "cpu sm90"
 };
 [[nodiscard]] BuildInfo build_info();
 

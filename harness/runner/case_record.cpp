@@ -8,6 +8,7 @@
 #include <chrono>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "harness/core/build_info.hpp"
 #include "harness/problem/decode_fields.hpp"
@@ -29,7 +30,10 @@ Json run_json(const RunOptions& options) {
   run["argv"] = options.argv;
   run["version"] = build.version;
   run["git"] = {{"sha", git.sha}, {"branch", git.branch}, {"dirty", git.dirty}};
-  run["build"] = {{"compiler", build.compiler}, {"type", build.type}, {"flags", build.flags}, {"targets", {"cpu"}}};
+  run["build"] = {{"compiler", build.compiler}, {"type", build.type}, {"flags", build.flags}};
+  run["build"]["targets"] = Json::array();
+  std::istringstream targets(build.targets);
+  for (std::string target; targets >> target;) run["build"]["targets"].push_back(target);
   run["mode"] = name_of(options.mode);
   run["seed"] = options.selection.seed.value_or(0);
   run["shard"] = {{"index", options.selection.shard.index}, {"count", options.selection.shard.count}};
