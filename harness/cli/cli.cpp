@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/cli/command.hpp"
 #include "harness/core/build_info.hpp"
 #include "harness/problem/problem.hpp"
 #include "reports/error.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/core/terminal.hpp"
 #include "reports/compare.hpp"
 #include "reports/dashboard/dashboard.hpp"

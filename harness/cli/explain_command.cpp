@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/cli/explain_estimate.hpp"
 #include "harness/cli/explain_plan.hpp"
 #include "harness/problem/problem.hpp"

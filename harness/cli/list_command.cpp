@@ -3,7 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/cli/selection_options.hpp"
 #include "harness/suite/suite.hpp"
 

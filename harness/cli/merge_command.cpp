@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "reports/load.hpp"
 #include "reports/merge.hpp"
 #include "reports/write.hpp"

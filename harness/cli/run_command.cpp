@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "harness/cli/choice.hpp"
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/selection_options.hpp"
 #include "harness/problem/field.hpp"

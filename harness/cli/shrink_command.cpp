@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/cli/cli.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/problem/problem.hpp"
 #include "harness/runner/case_list.hpp"
 #include "harness/runner/case_record.hpp"

@@ -1,4 +1,4 @@
-#include "decode_case.hpp"
+#include "suites/providers/decode_case.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <variant>
 
-#include "naive_decode.hpp"
+#include "suites/providers/naive_decode.hpp"
 
 namespace mla::test {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "decode_case.hpp"
 #include "harness/providers/registry.hpp"
+#include "suites/providers/decode_case.hpp"
 
 namespace mla::test {
 namespace {

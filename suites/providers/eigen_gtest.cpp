@@ -12,11 +12,11 @@
 #include <numeric>
 #include <vector>
 
-#include "decode_case.hpp"
 #include "harness/providers/eigen/provider.hpp"
 #include "harness/providers/eigen/row_tile.hpp"
 #include "harness/providers/eigen/split_plan.hpp"
 #include "harness/providers/eigen/widen.hpp"
+#include "suites/providers/decode_case.hpp"
 
 namespace mla::harness::eigen {
 namespace {

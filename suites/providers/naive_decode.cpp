@@ -1,4 +1,4 @@
-#include "naive_decode.hpp"
+#include "suites/providers/naive_decode.hpp"
 
 #include <cstdint>
 #include <limits>

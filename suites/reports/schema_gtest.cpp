@@ -5,47 +5,29 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 
 #include "reports/compare.hpp"
 #include "reports/load.hpp"
 #include "reports/margins.hpp"
 #include "reports/pair/pair_json.hpp"
 #include "suites/reports/example_report.hpp"
+#include "suites/support/json_schema.hpp"
 
 namespace mla::suites {
 namespace {
 
-/// A schema file, ready to judge documents.
+/// A file of reports/schema, ready to judge documents.
 class SchemaFile {
  public:
-  explicit SchemaFile(const std::string& name) {
-    const auto text = nlohmann::json::parse(contents_of(std::filesystem::path(MLA_REPORT_SCHEMAS) / name));
-    valijson::SchemaParser parser;
-    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema_);
-  }
+  explicit SchemaFile(const std::string& name) : schema_(std::filesystem::path(MLA_REPORT_SCHEMAS) / name) {}
 
-  /// The first objection, or an empty text.
+  /// What is wrong, or an empty text.
   [[nodiscard]] std::string objection(const Json& document) const {
-    const auto plain = nlohmann::json::parse(document.dump());
-    valijson::ValidationResults results;
-    valijson::Validator validator;
-    if (validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(plain), &results)) return {};
-    valijson::ValidationResults::Error error;
-    std::string text;
-    while (results.popError(error)) {
-      for (const std::string& step : error.context) text += step;
-      text += ": " + error.description + "\n";
-    }
-    return text.empty() ? "refused" : text;
+    return schema_.objections(nlohmann::json::parse(document.dump()));
   }
 
  private:
-  valijson::Schema schema_;
+  test::JsonSchema schema_;
 };
 
 const SchemaFile& report_schema() {

@@ -10,14 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "harness/suite/model.hpp"
 #include "harness/suite/strict_json.hpp"
 #include "harness/suite/suite.hpp"
+#include "suites/support/json_schema.hpp"
 
 namespace mla::harness {
 namespace {
@@ -36,20 +33,8 @@ const DecodeProblem& decode(const Problem& problem) {
 }
 
 std::string validate(const nlohmann::json& document, const char* name = "mla-harness-suite-1.0.schema.json") {
-  const nlohmann::json text = read_strict_json(suites_directory() / "schema" / name);
-  valijson::Schema schema;
-  valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema);
-  valijson::ValidationResults results;
-  const bool valid =
-      valijson::Validator().validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &results);
-  if (valid) return "valid";
-  valijson::ValidationResults::Error error;
-  std::string lines;
-  while (results.popError(error)) {
-    for (const std::string& step : error.context) lines += step;
-    lines += ": " + error.description + "\n";
-  }
-  return lines;
+  const std::string objections = test::JsonSchema(suites_directory() / "schema" / name).objections(document);
+  return objections.empty() ? "valid" : objections;
 }
 
 TEST(Committed, AllExist) {
