@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage="usage: ci/setup.sh [--torch on|off] [--charts on|off] [--browser] [--lint]
   --torch off   leave libtorch out (by far the largest package); configure with -DMLA_TORCH=OFF
-  --charts off  leave npm out; configure with -DMLA_CHARTS=OFF: the dashboard has its tables and no charts
+  --charts off  the build fetches nothing; configure with -DMLA_CHARTS=OFF: the dashboard has its tables and no charts
   --browser     also the browser in which the dashboard is tested
   --lint        also what ci/lint.sh needs"
 
@@ -37,8 +37,7 @@ packages=(g++ cmake ninja-build git
   libboost-dev libboost-context-dev libsqlite3-dev libsimdjson-dev
   libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev)
 [ "$torch" = off ] || packages+=(libtorch-dev libopenblas0-pthread)
-# Debian's npm brings some two hundred packages, and any npm will do: one that is there is left as it is.
-[ "$charts" = off ] || command -v npm >/dev/null || packages+=(npm)
+[ "$charts" = off ] || packages+=(ca-certificates)  # the charts' library is fetched over https
 [ "$browser" = off ] || packages+=(chromium)
 [ "$lint" = off ] || packages+=(clang-format-14 clang-tidy)
 
