@@ -1,6 +1,7 @@
 #include "harness/pair/subject.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdint>
