@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "harness/core/program.hpp"
+
 namespace mla::harness {
 
 namespace {
@@ -60,7 +62,7 @@ void load(const fs::path& module, PlugIns& plug_ins) {
 }  // namespace
 
 std::vector<fs::path> plug_in_places() {
-  std::vector<fs::path> places = {fs::read_symlink("/proc/self/exe").parent_path()};
+  std::vector<fs::path> places = {program_file().parent_path()};
   const char* more = std::getenv(kPlugInPathVariable);
   std::string_view rest = more == nullptr ? "" : more;
   while (!rest.empty()) {

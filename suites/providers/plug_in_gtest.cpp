@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "harness/core/program.hpp"
 #include "harness/providers/registry.hpp"
 #include "suites/support/command.hpp"
 
@@ -79,6 +80,13 @@ TEST(PlugIn, LooksInTheProgramsFolderThenWhereTheEnvironmentSays) {
   const std::vector<fs::path> places = plug_in_places();
   unsetenv(kPlugInPathVariable);
   EXPECT_THAT(places, ElementsAre(fs::read_symlink("/proc/self/exe").parent_path(), "/one", "/two"));
+}
+
+// As in a chroot without /proc.
+TEST(PlugIn, KnowsTheProgramsFolderWithoutTheKernelsLink) {
+  const fs::path file = program_file("/no/such/link");
+  EXPECT_TRUE(file.is_absolute()) << file;
+  EXPECT_TRUE(fs::equivalent(file, fs::read_symlink("/proc/self/exe"))) << file;
 }
 
 TEST(PlugIn, StandsBesideTheBuiltInProvidersAndOnce) {

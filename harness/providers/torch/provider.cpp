@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
 #include <string>
 
 #include "harness/core/error.hpp"
+#include "harness/core/program.hpp"
 #include "harness/providers/torch/module.hpp"
 #include "harness/providers/worker_pool.hpp"
 
@@ -24,7 +24,7 @@ struct Loaded {
 };
 
 Loaded load() {
-  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / libtorch::kModuleFile;
+  const auto path = program_file().parent_path() / libtorch::kModuleFile;
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const void* symbol = handle != nullptr ? dlsym(handle, libtorch::kModuleSymbol) : nullptr;
   if (symbol == nullptr) return {nullptr, std::string("libtorch cannot be loaded: ") + dlerror()};
