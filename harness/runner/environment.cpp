@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <Eigen/Core>
@@ -20,7 +21,7 @@ namespace mla::harness {
 namespace {
 
 // The value after `key` in a file of "key<separator>value" lines, "" where there is none.
-std::string value_in(const char* file, std::string_view key, char separator) {
+std::string value_in(const std::filesystem::path& file, std::string_view key, char separator) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
     const std::size_t at = line.find(separator);
@@ -41,6 +42,15 @@ std::int64_t kilobytes_of(const std::string& text) {
   std::int64_t value = 0;
   stream >> value;
   return value * 1024;
+}
+
+// What /proc is mounted may speak for a container alone; without it, the kernel's own count has to do.
+std::int64_t memory_bytes(const std::filesystem::path& meminfo, std::string_view key,
+                          unsigned long sysinfo::*counterpart) {
+  if (const std::string value = value_in(meminfo, key, ':'); !value.empty()) return kilobytes_of(value);
+  struct sysinfo memory {};
+  sysinfo(&memory);
+  return static_cast<std::int64_t>(memory.*counterpart) * memory.mem_unit;
 }
 
 int usable_cores() {
@@ -108,7 +118,7 @@ Environment read_environment() {
   environment.cpu.cores = usable_cores();
   environment.cpu.llc_bytes = last_level_cache_bytes();
   environment.cpu.isa = widest_isa();
-  environment.memory_bytes = kilobytes_of(value_in("/proc/meminfo", "MemTotal", ':'));
+  environment.memory_bytes = memory_bytes("/proc/meminfo", "MemTotal", &sysinfo::totalram);
   environment.gpu = first_gpu();
   environment.libraries = library_versions();
   return environment;
@@ -126,8 +136,8 @@ std::string fingerprint(const Environment& environment) {
   return fmt::format("{:016x}", hash);
 }
 
-std::int64_t available_memory_bytes() {
-  return kilobytes_of(value_in("/proc/meminfo", "MemAvailable", ':'));
+std::int64_t available_memory_bytes(const std::filesystem::path& meminfo) {
+  return memory_bytes(meminfo, "MemAvailable", &sysinfo::freeram);
 }
 
 }  // namespace mla::harness

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -29,7 +30,8 @@ struct Environment {
 /// 16 hex digits over what bears on speed: processor, cores, GPU, compiler, build type and flags.
 [[nodiscard]] std::string fingerprint(const Environment& environment);
 
-/// Bytes of memory that could be taken now without swapping.
-[[nodiscard]] std::int64_t available_memory_bytes();
+/// Bytes of memory that could be taken now without swapping. Where `meminfo` cannot be read (a container or chroot
+/// without /proc), the free memory that the kernel names, which leaves out what it would drop of its file cache.
+[[nodiscard]] std::int64_t available_memory_bytes(const std::filesystem::path& meminfo = "/proc/meminfo");
 
 }  // namespace mla::harness
