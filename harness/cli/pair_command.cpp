@@ -47,7 +47,7 @@ void add_pair(CLI::App& app, CommandContext& context) {
   CLI::App* command = app.add_subcommand(
       "pair", "Compare two builds on this machine by launches side by side; the exit code is the verdict");
   command->footer(
-      "Every case is checked once by each build, then timed in pairs of processes, AB and BA in turn, the cases in\n"
+      "Every case is checked once by each build, then timed in pairs of processes, A or B beginning, the cases in\n"
       "random order each round. What the screening cannot clear is decided by fresh pairs, and by more of them as\n"
       "long as it stays open. Both builds are asked through `list`, `run --mode C --out` and `launch`, and resolve\n"
       "suite names themselves.");
@@ -68,6 +68,11 @@ void add_pair(CLI::App& app, CommandContext& context) {
       ->add_option("--margin", arguments->margin_percent, "Change in percent below which a time counts as the same [2]")
       ->check(CLI::Range(0.0, 1000.0));
   command->add_option("--margins", arguments->margins, "File of margins and floors of single cases (reports/schema)");
+  add_choice<Alternation>(
+      *command, "--alternate", options.alternation,
+      {{"turns", Alternation::turns}, {"launches", Alternation::launches}},
+      "turns: both launches of a pair run at once and take turns of 8 ms, so that they meet the same machine; where\n"
+      "one of the builds does not know that: launches, one after the other [turns]");
   command->add_option("--seed", arguments->seed, "Seed of the order of launches [0]");
   add_measure_options(*command, options.subjects.measure);
   command->add_option("--out", options.out, "Report (JSON); kept up to date as FILE's .jsonl while running");

@@ -87,6 +87,10 @@ class PairCommand {
 
   [[nodiscard]] const Subject& subject(PairSide side) const { return side == PairSide::base ? base_ : next_; }
 
+  [[nodiscard]] bool in_turns() const {
+    return options_.alternation == Alternation::turns && base_.knows_turns() && next_.knows_turns();
+  }
+
   // Whatever bears on a launch, or on which launches there are.
   [[nodiscard]] Json design_json() const {
     const SubjectOptions& subjects = options_.subjects;
@@ -105,6 +109,7 @@ class PairCommand {
             {"screen_pairs", options_.design.screen_pairs},
             {"confirm_pairs", rules.confirm_pairs},
             {"looks", rules.looks},
+            {"alternation", in_turns() ? "turns" : "launches"},
             {"screen_level", rules.screen_level},
             {"margin", rules.compare.margin},
             {"margins", reports::margins_json(rules.compare.margins)},
@@ -145,6 +150,13 @@ class PairCommand {
       if (InterruptionGuard::requested()) return std::nullopt;
       return subject(side).launch(key);
     };
+    if (in_turns()) {
+      hooks.launch_both = [this](const std::string& key,
+                                 PairSide first) -> std::optional<std::array<reports::PairLaunch, 2>> {
+        if (InterruptionGuard::requested()) return std::nullopt;
+        return launch_in_turns(subject(first), subject(first == PairSide::base ? PairSide::next : PairSide::base), key);
+      };
+    }
     hooks.keep = [this](const reports::PairLaunch& launch) {
       if (journal_) journal_->append(launch);
     };

@@ -11,11 +11,18 @@
 
 namespace mla::harness {
 
+/// How both launches of a pair share the machine.
+enum class Alternation : std::uint8_t {
+  turns,     // at once: they take turns of some samples, so that what disturbs for longer than that disturbs both
+  launches,  // one after the other, for what does not fit twice into the memory
+};
+
 struct PairOptions {
   std::string base;  // executables
   std::string next;
   SubjectOptions subjects;
   PairDesign design;
+  Alternation alternation = Alternation::turns;
   std::string out;       // report; beside it the journal (.jsonl) and the reports of the checks. Empty: no files
   std::string markdown;  // files, or empty
   std::string html;

@@ -51,24 +51,36 @@ class Rounds {
     return true;
   }
 
+  // Here and below, false where the user interrupted.
   bool run_pair(PairStage stage, const ScheduledPair& scheduled) {
-    for (const bool first : {true, false}) {
-      const PairSide side = first == scheduled.base_first ? PairSide::base : PairSide::next;
-      std::optional<PairLaunch> launch = hooks_.launch(scheduled.key, side);
-      if (!launch) return false;
-      launch->key = scheduled.key;
-      launch->stage = stage;
-      launch->pair = scheduled.pair;
-      launch->side = side;
-      launch->first = first;
-      hooks_.keep(*launch);
-      launches_.push_back(std::move(*launch));
-      if (!launches_.back().failure.empty()) {
-        failed_.insert(scheduled.key);
-        return true;
-      }
+    const PairSide first = scheduled.base_first ? PairSide::base : PairSide::next;
+    const PairSide second = scheduled.base_first ? PairSide::next : PairSide::base;
+    if (hooks_.launch_both) {
+      std::optional<std::array<PairLaunch, 2>> both = hooks_.launch_both(scheduled.key, first);
+      if (!both) return false;
+      keep(stage, scheduled, first, true, std::move((*both)[0]));
+      keep(stage, scheduled, second, false, std::move((*both)[1]));
+      return true;
     }
-    return true;
+    return run_launch(stage, scheduled, first, true) &&
+           (failed_.contains(scheduled.key) || run_launch(stage, scheduled, second, false));
+  }
+
+  bool run_launch(PairStage stage, const ScheduledPair& scheduled, PairSide side, bool first) {
+    std::optional<PairLaunch> launch = hooks_.launch(scheduled.key, side);
+    if (launch) keep(stage, scheduled, side, first, std::move(*launch));
+    return launch.has_value();
+  }
+
+  void keep(PairStage stage, const ScheduledPair& scheduled, PairSide side, bool first, PairLaunch launch) {
+    launch.key = scheduled.key;
+    launch.stage = stage;
+    launch.pair = scheduled.pair;
+    launch.side = side;
+    launch.first = first;
+    hooks_.keep(launch);
+    if (!launch.failure.empty()) failed_.insert(scheduled.key);
+    launches_.push_back(std::move(launch));
   }
 
   const PairDesign& design_;

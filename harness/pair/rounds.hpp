@@ -1,6 +1,7 @@
 // Works through the two stages of a comparison by pairs, whatever a launch is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +31,9 @@ struct PairHooks {
   /// A pair begins; it has ended, or was done before.
   std::function<void(const std::string& key)> begin_pair;
   std::function<void(const std::string& key, bool done_before)> end_pair;
+  /// Makes both launches of a pair at once instead, that of `first` coming first in the result; may be empty.
+  std::function<std::optional<std::array<reports::PairLaunch, 2>>(const std::string& key, reports::PairSide first)>
+      launch_both = {};
 };
 
 /// Screens all cases, then confirms on fresh pairs those that the screening could not clear, with more of them as long

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
+#include <future>
 #include <utility>
 
 #include "harness/core/error.hpp"
@@ -45,6 +49,7 @@ Subject::Subject(std::string option, std::string path, const SubjectOptions& opt
   if (help.end != ChildResult::End::finished && help.end != ChildResult::End::interrupted) {
     throw UsageError(option_, path_, "does not know the subcommand `launch`: no build of mla-harness, or an older one");
   }
+  knows_turns_ = help.payload.find("--turns") != std::string::npos;
   std::vector<std::string> list = selection_arguments();
   list.insert(list.begin(), {path_, "list"});
   list.emplace_back("--json");
@@ -88,7 +93,7 @@ std::optional<reports::Report> Subject::check(const std::filesystem::path& file,
   return reports::load_report(file);
 }
 
-std::optional<reports::PairLaunch> Subject::launch(const std::string& key) const {
+std::optional<reports::PairLaunch> Subject::launch(const std::string& key, int turns) const {
   const std::size_t at = key.rfind(" @");
   std::vector<std::string> argv = {path_,
                                    "launch",
@@ -103,7 +108,8 @@ std::optional<reports::PairLaunch> Subject::launch(const std::string& key) const
     argv.emplace_back("--cache");
     argv.emplace_back(*options_.measure.cache == CacheState::hot ? "hot" : "cold");
   }
-  const ChildResult result = run_program(argv, limits_of(options_, options_.timeout_seconds));
+  if (turns >= 0) argv.insert(argv.end(), {"--turns", fmt::format("{}", turns)});
+  const ChildResult result = run_program(argv, limits_of(options_, options_.timeout_seconds), false, turns);
   if (result.end == ChildResult::End::interrupted) return std::nullopt;
   reports::PairLaunch launch;
   if (result.end != ChildResult::End::finished) {
@@ -116,6 +122,22 @@ std::optional<reports::PairLaunch> Subject::launch(const std::string& key) const
     throw EnvironmentError(fmt::format("{} = '{}': what `launch` printed: {}", option_, path_, error.what()));
   }
   return launch;
+}
+
+std::optional<std::array<reports::PairLaunch, 2>> launch_in_turns(const Subject& first, const Subject& second,
+                                                                  const std::string& key) {
+  std::array<int, 2> ends{};
+  // Closed on exec: each program gets its own end, and sees that the other one is gone.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw EnvironmentError(fmt::format("socketpair failed: {}", std::strerror(errno)));
+  }
+  constexpr char kTurn = 1;
+  (void)send(ends[1], &kTurn, 1, MSG_NOSIGNAL);
+  auto waits = std::async(std::launch::async, [&] { return second.launch(key, ends[1]); });
+  std::optional<reports::PairLaunch> begins = first.launch(key, ends[0]);
+  std::optional<reports::PairLaunch> follows = waits.get();
+  if (!begins || !follows) return std::nullopt;
+  return std::array{std::move(*begins), std::move(*follows)};
 }
 
 std::string Subject::digest() const {

@@ -1,5 +1,6 @@
 #include "harness/runner/child_process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -162,7 +163,8 @@ ChildResult run_in_child(const std::function<std::string()>& work, const ChildLi
   return result;
 }
 
-ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits& limits, bool show_errors) {
+ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits& limits, bool show_errors,
+                        int hand_over) {
   // As many threads as there may be here, the child does nothing between fork and exec that could need one of their
   // locks: what it needs is made before.
   std::vector<char*> arguments;
@@ -178,9 +180,11 @@ ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits&
     become_child();
     dup2(output.descriptor(), STDOUT_FILENO);
     if (!show_errors) dup2(errors.descriptor(), STDERR_FILENO);
+    if (hand_over >= 0) fcntl(hand_over, F_SETFD, 0);
     execv(arguments.front(), arguments.data());
     _exit(kCannotStart);
   }
+  if (hand_over >= 0) close(hand_over);
   int status = 0;
   ChildResult result;
   result.end = wait_for(child, limits, status);

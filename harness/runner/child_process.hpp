@@ -40,9 +40,10 @@ struct ChildLimits {
 
 /// Runs another program: `argv[0]` is its path, the rest its arguments. Its standard output is the payload, whatever
 /// its exit status, which is in `code` (`finished` where it is 0). Its standard error is not seen, but for the last
-/// words, unless `show_errors` lets it through. Throws EnvironmentError where it cannot be started.
+/// words, unless `show_errors` lets it through. `hand_over`: a descriptor that the program gets under the same number,
+/// and that is closed here. Throws EnvironmentError where it cannot be started.
 [[nodiscard]] ChildResult run_program(const std::vector<std::string>& argv, const ChildLimits& limits,
-                                      bool show_errors = false);
+                                      bool show_errors = false, int hand_over = -1);
 
 /// What the process did, for a person: "was killed by signal 6 (Aborted): terminate called ...".
 [[nodiscard]] std::string describe(const ChildResult& result);

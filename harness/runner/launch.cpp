@@ -10,7 +10,8 @@
 
 namespace mla::harness {
 
-std::string measure_launch(const DecodeProblem& problem, const Provider& provider, const MeasureOptions& options) {
+std::string measure_launch(const DecodeProblem& problem, const Provider& provider, const MeasureOptions& options,
+                           Turns* turns) {
   if (const Support support = provider.supports(problem); !support.ok()) {
     throw UsageError("--provider", provider.name(), fmt::format("{}: {}", name_of(support.reason), support.detail));
   }
@@ -23,7 +24,7 @@ std::string measure_launch(const DecodeProblem& problem, const Provider& provide
   fill_inputs(as_timed, layout, problem_case.inputs);
   poison_outputs(problem_case.outputs);
   const auto execution = provider.prepare(problem_case);
-  const Measurement measurement = measure(*execution, problem_case, provider.device(), options);
+  const Measurement measurement = measure(*execution, problem_case, provider.device(), options, turns);
   return reports::dump_strict(reports::launch_json(
       {measurement.timer, measurement.cache, measurement.samples.samples_ns, clocks_json(measurement)}));
 }

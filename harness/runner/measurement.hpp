@@ -20,6 +20,8 @@ struct MeasureOptions {
   std::optional<CacheState> cache;  // none: hot on a CPU, cold on a GPU
 };
 
+class Turns;
+
 /// What was measured of one case in one process.
 struct Measurement {
   SampleResult samples;
@@ -36,8 +38,9 @@ struct Measurement {
 /// Measures launches of `execution`, prepared for `problem_case` on a device of kind `device`, with caches as asked:
 /// an execution that reads the harness's own buffers gets cold ones by rotation of the KV pool through memory of twice
 /// the last-level caches, or a quarter of the memory that is free; a sparse pool stays hot. What came to be is in
-/// `cache`. Stages are left to the caller.
+/// `cache`. Stages are left to the caller. With `turns` another process measures in between: the warm-up is the first
+/// turn, each later one begins with a launch that is not counted, and the budget, which is of both, is used up.
 [[nodiscard]] Measurement measure(DecodeExecution& execution, const DecodeCase& problem_case, std::string_view device,
-                                  const MeasureOptions& options);
+                                  const MeasureOptions& options, Turns* turns = nullptr);
 
 }  // namespace mla::harness

@@ -127,6 +127,33 @@ TEST(PairCommand, ACaseThatNewDoesNotHaveIsMissing) {
   EXPECT_EQ(pair.run(base, fewer, {"decode:h=1,kv=21", "--allow-missing"}).exit_code, 0);
 }
 
+TEST(PairCommand, LaunchesTakeTurnsWhereBothBuildsKnowHow) {
+  Pair pair;
+  const std::string exe = pair.executable("base", "ns=1000000");
+  const std::string old = pair.executable("old", "ns=1000000", "[ \"$1\" != launch ] || exit 0");
+  const auto alternation = [&](const std::string& next, std::vector<std::string> more) {
+    more.insert(more.end(), {"--out", pair.file("c.json")});
+    EXPECT_EQ(pair.run(exe, next, more).exit_code, 0);
+    return pair.report().at("design").at("alternation").get<std::string>();
+  };
+  EXPECT_EQ(alternation(exe, {}), "turns");
+  EXPECT_EQ(alternation(exe, {"--alternate", "launches"}), "launches");
+  EXPECT_EQ(alternation(old, {}), "launches");
+}
+
+TEST(PairCommand, BothLaunchesOfAPairThatTakesTurnsMeasure) {
+  Pair pair;
+  const CommandResult result = pair.run(
+      MLA_FAULTY_HARNESS, MLA_FAULTY_HARNESS,
+      {"--screen", "3", "--confirm", "0", "--warmup", "0.001", "--budget", "0.03", "--out", pair.file("c.json")});
+  EXPECT_THAT(result.exit_code, ::testing::AnyOf(0, 1)) << result.err;
+  const json pairs = pair.report().at("cases")[0].at("pairs");
+  ASSERT_EQ(pairs.size(), 3U);
+  for (const json& one : pairs) {
+    for (const char* side : {"base", "new"}) EXPECT_GE(one.at(side).at("samples_ns").size(), 5U);
+  }
+}
+
 TEST(PairCommand, BadInputIsOneLine) {
   Pair pair;
   const std::string base = pair.executable("base", "ns=1000000");
@@ -141,6 +168,8 @@ TEST(PairCommand, BadInputIsOneLine) {
   refused(pair.run(base, base, {"decode:kv=none"}), "kv");
   refused(pair.run(base, base, {"--resume"}), "--out");
   refused(pair.run(base, base, {"--confirm", "1"}), "--confirm");
+  refused(pair.run(base, base, {"--looks", "0"}), "--looks");
+  refused(pair.run(base, base, {"--alternate", "cases"}), "--alternate");
 }
 
 TEST(PairCommand, CtrlCKeepsFinishedPairsAndResumeGoesOn) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -168,6 +169,28 @@ TEST(Rounds, ACaseOfWhichALaunchFailedIsDropped) {
   const auto launches = run_rounds(keys, small_design(), simulation.hooks());
   const auto of_case = std::count_if(launches.begin(), launches.end(), [&](const auto& l) { return l.key == keys[1]; });
   EXPECT_LE(of_case, 2);
+  const auto cases = reports::pair_up(launches);
+  const auto at = std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.key == keys[1]; });
+  ASSERT_NE(at->failure, nullptr);
+  EXPECT_EQ(at->failure->side, PairSide::next);
+}
+
+TEST(Rounds, BothLaunchesOfAPairMayBeMadeAtOnce) {
+  const std::vector<std::string> keys = keys_of(3);
+  Simulation simulation{.fails = keys[1]};
+  PairHooks hooks = simulation.hooks();
+  hooks.launch_both = [launch = hooks.launch](const std::string& key, PairSide first) {
+    const PairSide second = first == PairSide::base ? PairSide::next : PairSide::base;
+    return std::optional(std::array{*launch(key, first), *launch(key, second)});
+  };
+  hooks.launch = nullptr;
+  const auto launches = run_rounds(keys, small_design(), hooks);
+  ASSERT_EQ(launches.size(), 2U * (2 * 4 + 1));
+  for (std::size_t i = 0; i < launches.size(); i += 2) {
+    EXPECT_TRUE(launches[i].first && !launches[i + 1].first);
+    EXPECT_NE(launches[i].side, launches[i + 1].side);
+    EXPECT_EQ(launches[i].key, launches[i + 1].key);
+  }
   const auto cases = reports::pair_up(launches);
   const auto at = std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.key == keys[1]; });
   ASSERT_NE(at->failure, nullptr);
