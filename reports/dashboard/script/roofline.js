@@ -26,7 +26,7 @@ const rooflineCard = () => {
   const points = usable.filter((entry) => entry.device === device)
     .map((entry) => ({ entry, x: entry.flops / entry.bytes, y: entry.tflop_per_s * 1e12 }));
   const roofs = roofsOf(device);
-  const slopes = roofs.filter((roof) => roof.unit === "B/s");
+  const slopes = roofs.filter((roof) => roof.unit === "B/s").sort((a, b) => b.value - a.value);
   const tops = roofs.filter((roof) => roof.unit === "FLOP/s");
   const xs = points.map((point) => point.x);
   const ridges = slopes.flatMap((slope) => tops.map((top) => top.value / slope.value));
@@ -48,17 +48,18 @@ const rooflineCard = () => {
       context.textAlign = "right";
       context.fillText(`${top.name} ${rate(top.value, top.unit)}`, px(xRange[1]) - 4, py(top.value) - 2);
     }
-    for (const slope of slopes) {
+    for (const [rank, slope] of slopes.entries()) {
       const end = Math.min(xRange[1], most / slope.value);
       line(xRange[0], xRange[0] * slope.value, end, end * slope.value);
-      // Written along its line, from the middle of what is in sight.
+      // Written along its line, at the middle of what is in sight: the highest above, the others, often close, below.
       const from = Math.max(xRange[0], yRange[0] / slope.value);
       const x = Math.sqrt(from * end);
       context.save();
       context.translate(px(x), py(x * slope.value));
       context.rotate(Math.atan2(py(end * slope.value) - py(from * slope.value), px(end) - px(from)));
       context.textAlign = "center";
-      context.fillText(`${slope.name} ${rate(slope.value, slope.unit)}`, 0, -3);
+      context.textBaseline = rank === 0 ? "bottom" : "top";
+      context.fillText(`${slope.name} ${rate(slope.value, slope.unit)}`, 0, rank === 0 ? -3 : 4 + 13 * (rank - 1) * uPlot.pxRatio);
       context.restore();
     }
   };
