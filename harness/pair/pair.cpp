@@ -154,7 +154,7 @@ class PairCommand {
       hooks.launch_both = [this](const std::string& key,
                                  PairSide first) -> std::optional<std::array<reports::PairLaunch, 2>> {
         if (InterruptionGuard::requested()) return std::nullopt;
-        return launch_in_turns(subject(first), subject(first == PairSide::base ? PairSide::next : PairSide::base), key);
+        return launch_in_turns(subject(first), subject(reports::other(first)), key);
       };
     }
     hooks.keep = [this](const reports::PairLaunch& launch) {

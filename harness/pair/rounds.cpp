@@ -54,7 +54,7 @@ class Rounds {
   // Here and below, false where the user interrupted.
   bool run_pair(PairStage stage, const ScheduledPair& scheduled) {
     const PairSide first = scheduled.base_first ? PairSide::base : PairSide::next;
-    const PairSide second = scheduled.base_first ? PairSide::next : PairSide::base;
+    const PairSide second = reports::other(first);
     if (hooks_.launch_both) {
       std::optional<std::array<PairLaunch, 2>> both = hooks_.launch_both(scheduled.key, first);
       if (!both) return false;

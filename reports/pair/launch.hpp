@@ -19,6 +19,9 @@ enum class PairStage : std::uint8_t {
 /// Which executable.
 enum class PairSide : std::uint8_t { base, next };
 [[nodiscard]] std::string_view name_of(PairSide side);  // "base", "new"
+[[nodiscard]] constexpr PairSide other(PairSide side) {
+  return side == PairSide::base ? PairSide::next : PairSide::base;
+}
 
 /// Times of one process.
 struct LaunchTimes {

@@ -180,8 +180,7 @@ TEST(Rounds, BothLaunchesOfAPairMayBeMadeAtOnce) {
   Simulation simulation{.fails = keys[1]};
   PairHooks hooks = simulation.hooks();
   hooks.launch_both = [launch = hooks.launch](const std::string& key, PairSide first) {
-    const PairSide second = first == PairSide::base ? PairSide::next : PairSide::base;
-    return std::optional(std::array{*launch(key, first), *launch(key, second)});
+    return std::optional(std::array{*launch(key, first), *launch(key, reports::other(first))});
   };
   hooks.launch = nullptr;
   const auto launches = run_rounds(keys, small_design(), hooks);
