@@ -91,14 +91,15 @@ class RowModel {
     if (empty_) return 0;
     return per_abs_sum_ * abs_sum(dim) + per_out_ * out(dim) + per_value_ * value_abs_sum(dim) + constant_;
   }
-  /// T of element `dim`: see the head of this file. 0 for a row that sees no token.
-  [[nodiscard]] double standard_error(int dim) const {
+  /// T^2 of element `dim`: see the head of this file. 0 for a row that sees no token.
+  [[nodiscard]] double variance(int dim) const {
     if (empty_) return 0;
     const double o = out(dim);
     const double floor = per_value_error_ * value_abs_sum(dim);
-    return std::sqrt(per_square_sum_ * static_cast<double>(square_sum_[dim]) + per_out_square_ * o * o + floor * floor +
-                     constant_ * constant_);
+    return per_square_sum_ * static_cast<double>(square_sum_[dim]) + per_out_square_ * o * o + floor * floor +
+           constant_ * constant_;
   }
+  [[nodiscard]] double standard_error(int dim) const { return std::sqrt(variance(dim)); }
   /// Of sum_d err_d O_d relative to O . O, the variance that tokens leave whose roundings act on all dimensions alike.
   [[nodiscard]] double gain_variance() const { return gain_variance_; }
   /// Whether several tokens weigh, so that the output's roundings are many: sum p^2 <= 1/2.

@@ -7,11 +7,7 @@ set(MLA_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverload
 # g++ 12 reports overlapping memcpy inside std::string operator+ where there is none (GCC PR 105651), and, on machines
 # with AVX-512, operands that its own intrinsics leave undefined on purpose (GCC PR 105593).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(APPEND MLA_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
-  # The same operands, as it sees them with less optimization or sanitizers.
-  if(MLA_SANITIZE)
-    list(APPEND MLA_WARNINGS -Wno-uninitialized)
-  endif()
+  list(APPEND MLA_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
 
 function(mla_configure target)

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <Eigen/Core>
+
+#include "harness/checks/row_array.hpp"
 #include "harness/inputs/poison.hpp"
 #include "reference/error_model.hpp"
 
@@ -36,6 +39,32 @@ struct RowSums {
   double ref = 0;
 };
 
+// One row of `out` beside the oracle's, all elements at once: most rows have no fault, and their 512 values pass in a
+// few vector operations. Only what is at fault is looked at one by one.
+struct RowValues {
+  RowArray got;
+  RowArray ref;
+  RowArray bound;
+  RowArray variance;
+  Eigen::Array<bool, kValueDim, 1> finite;
+  RowArray error;  // |got - ref|, 0 where either is not finite
+  RowArray ratio;  // error / bound; a bound of 0 stands for "exactly"
+
+  RowValues(const Bfloat16* out, const double* oracle, const reference::RowModel& model) {
+    for (int dim = 0; dim < kValueDim; ++dim) {
+      got[dim] = static_cast<double>(out[dim].to_float());
+      ref[dim] = oracle[dim];
+      bound[dim] = model.hard_bound(dim);
+      variance[dim] = model.variance(dim);
+    }
+    finite = got.isFinite() && ref.isFinite();
+    error = finite.select((got - ref).abs(), 0.0);
+    ratio = (error == 0).select(0.0, error / bound);
+  }
+
+  [[nodiscard]] RowSums sums() const { return {error.square().sum(), finite.select(ref, 0.0).square().sum()}; }
+};
+
 // Inserts an element into the list that falls by ratio.
 void keep_worst_rows(TensorFindings& total, std::optional<Element> element) {
   for (auto& kept : total.worst_rows) {
@@ -49,10 +78,9 @@ class RowFindings {
   explicit RowFindings(TensorFindings& total) : total_(total) {}
 
   // Adds what concerns the row as a whole; the last call.
-  RowSums finish() {
+  void finish() {
     for (std::size_t fault = 0; fault < faulty_.size(); ++fault) total_.tallies[fault].rows += faulty_[fault] ? 1 : 0;
     keep_worst_rows(total_, worst_);
-    return sums_;
   }
 
   void add_unwritten(Element element) {
@@ -70,9 +98,6 @@ class RowFindings {
       return;
     }
     const double error = std::abs(element.got - element.ref);
-    total_.abs_max = std::max(total_.abs_max, error);
-    sums_.error += error * error;
-    sums_.ref += element.ref * element.ref;
     // A bound of 0 stands for "exactly".
     element.ratio = error == 0 ? 0 : error / bound;
     record(element, element.ratio <= 1 ? Fault::none : (sees_tokens ? Fault::over_bound : Fault::empty_row));
@@ -90,7 +115,6 @@ class RowFindings {
   TensorFindings& total_;
   std::optional<Element> worst_;
   std::array<bool, kFaults> faulty_{};
-  RowSums sums_;
 };
 
 void merge(TensorFindings& into, const TensorFindings& other) {
@@ -112,24 +136,26 @@ class RowComparison {
     const auto* const got = static_cast<const Bfloat16*>(outputs_.out.data) + row / heads_ * outputs_.out.token_stride +
                             row % heads_ * outputs_.out.head_stride;
     const reference::RowModel model(oracle_, row, precision_, outputs_.out.dtype);
+    const RowValues values(got, oracle_.out.data() + row * kValueDim, model);
+    const bool sees = sees_tokens(row);
+    const int worst = index_of_largest(values.ratio);
     RowFindings found(findings);
-    spread.row = row;
-    spread.counted = sees_tokens(row);
-    spread.mixes = model.mixes();
     for (int dim = 0; dim < kValueDim; ++dim) {
-      const double ref = oracle_.out[static_cast<std::size_t>(row * kValueDim + dim)];
-      const Element element{.row = row, .dim = dim, .got = static_cast<double>(got[dim].to_float()), .ref = ref};
+      if (dim != worst && values.finite[dim] && values.ratio[dim] <= 1) continue;
+      const Element element{.row = row, .dim = dim, .got = values.got[dim], .ref = values.ref[dim]};
       if (is_poison(got[dim])) {
         found.add_unwritten(element);
-        spread.counted = false;
       } else {
-        found.add(element, model.hard_bound(dim), sees_tokens(row));
-        if (spread.counted) add_to_spread(spread, element, model.standard_error(dim));
+        found.add(element, values.bound[dim], sees);
       }
     }
-    spread.rms = std::sqrt(spread.square_sum / kValueDim);
-    spread.gain_variance += model.gain_variance() * spread.ref_square * spread.ref_square;
-    return found.finish();
+    found.finish();
+    findings.abs_max = std::max(findings.abs_max, values.error.maxCoeff());
+    spread.row = row;
+    spread.mixes = model.mixes();
+    spread.counted = sees && values.finite.all();
+    if (spread.counted) measure_spread(spread, values, model.gain_variance());
+    return values.sums();
   }
 
   void compare_lse(std::int64_t row, TensorFindings& findings, RowSpread& spread) const {
@@ -149,22 +175,18 @@ class RowComparison {
   }
 
  private:
-  static void add_to_spread(RowSpread& spread, const Element& element, double standard_error) {
-    if (!std::isfinite(element.got) || !std::isfinite(element.ref)) {
-      spread.counted = false;
-      return;
-    }
-    const double error = element.got - element.ref;
-    const double z = error == 0 ? 0 : std::abs(error) / standard_error;
-    spread.square_sum += z * z;
-    spread.out_ref += element.got * element.ref;
-    spread.ref_square += element.ref * element.ref;
-    spread.gain_variance += standard_error * standard_error * element.ref * element.ref;
-    if (z <= spread.z_max) return;
-    spread.z_max = z;
-    spread.dim = *element.dim;
-    spread.got = element.got;
-    spread.ref = element.ref;
+  static void measure_spread(RowSpread& spread, const RowValues& values, double gain_variance) {
+    const RowArray square = (values.error == 0).select(0.0, values.error.square() / values.variance);
+    const RowArray ref_square = values.ref.square();
+    spread.square_sum = square.sum();
+    spread.out_ref = (values.got * values.ref).sum();
+    spread.ref_square = ref_square.sum();
+    spread.gain_variance = (values.variance * ref_square).sum() + gain_variance * spread.ref_square * spread.ref_square;
+    spread.rms = std::sqrt(spread.square_sum / kValueDim);
+    spread.dim = index_of_largest(square);
+    spread.z_max = std::sqrt(square[spread.dim]);
+    spread.got = values.got[spread.dim];
+    spread.ref = values.ref[spread.dim];
   }
 
   [[nodiscard]] bool sees_tokens(std::int64_t row) const { return oracle_.visible[static_cast<std::size_t>(row)] > 0; }
