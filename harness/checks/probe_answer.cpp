@@ -15,35 +15,65 @@ class Sums {
   // Tokens [begin, end), each with weight `weight`.
   void add(std::int64_t begin, std::int64_t end, double weight) {
     const std::int64_t count = end - begin;
-    for (int bucket = 0; bucket < ProbePattern::kBuckets; ++bucket) {
-      // Tokens of the bucket below x: ceil((x - bucket) / kBuckets).
-      const auto below = [bucket](std::int64_t x) {
-        return x <= bucket ? 0 : (x - bucket + ProbePattern::kBuckets - 1) / ProbePattern::kBuckets;
-      };
-      const auto in_bucket = static_cast<double>(below(end) - below(begin));
-      value[static_cast<std::size_t>(bucket)] += weight * in_bucket;
-      magnitude[static_cast<std::size_t>(bucket)] += weight * in_bucket;
-      unweighted[static_cast<std::size_t>(bucket)] += in_bucket;
-    }
+    const double mass = weight * static_cast<double>(count);
+    add_to_buckets(begin, count, weight);
     for (int bit = 0; bit <= ProbePattern::kCodeBits; ++bit) {
       // Pairs add up to nothing: of all tokens below x only an unpaired last one counts.
       const auto below = [bit](std::int64_t x) { return x % 2 == 0 ? 0 : ProbePattern::code(x - 1, bit); };
-      const auto at = static_cast<std::size_t>(ProbePattern::kParityDim + bit);
-      value[at] += weight * (below(end) - below(begin));
-      magnitude[at] += weight * static_cast<double>(count);
-      unweighted[at] += static_cast<double>(count);
+      code_[static_cast<std::size_t>(bit)] += weight * (below(end) - below(begin));
     }
-    constexpr auto one = static_cast<std::size_t>(ProbePattern::kOneDim);
-    value[one] += weight * static_cast<double>(count);
-    magnitude[one] += weight * static_cast<double>(count);
-    unweighted[one] += static_cast<double>(count);
-    total += weight * static_cast<double>(count);
+    total_ += mass;
+    tokens_ += static_cast<double>(count);
   }
 
-  std::array<double, kValueDim> value{};
-  std::array<double, kValueDim> magnitude{};   // sum of weight * |v|
-  std::array<double, kValueDim> unweighted{};  // sum of |v|
-  double total = 0;                            // sum of weights
+  // Sum of the weights.
+  [[nodiscard]] double total() const { return total_; }
+
+  // Of one dimension: the sums of weight * v, weight * |v| and |v|.
+  struct Dimension {
+    double value;
+    double magnitude;
+    double unweighted;
+  };
+  [[nodiscard]] Dimension dimension(int dim) const {
+    if (dim < ProbePattern::kBuckets) {
+      const auto bucket = static_cast<std::size_t>(dim);
+      const double mass = every_bucket_ + bucket_[bucket];
+      return {mass, mass, every_bucket_tokens_ + bucket_tokens_[bucket]};
+    }
+    if (dim == ProbePattern::kOneDim) return {total_, total_, tokens_};
+    const int bit = dim - ProbePattern::kParityDim;
+    if (bit <= ProbePattern::kCodeBits) return {code_[static_cast<std::size_t>(bit)], total_, tokens_};
+    return {0, 0, 0};
+  }
+
+ private:
+  // Whole rounds of the buckets go to all of them alike, the rest to some of them: from `begin`'s on, around the end.
+  void add_to_buckets(std::int64_t begin, std::int64_t count, double weight) {
+    const auto rounds = static_cast<double>(count / ProbePattern::kBuckets);
+    every_bucket_ += weight * rounds;
+    every_bucket_tokens_ += rounds;
+    const auto first = static_cast<std::size_t>(begin % ProbePattern::kBuckets);
+    const std::size_t last = first + static_cast<std::size_t>(count % ProbePattern::kBuckets);
+    constexpr std::size_t buckets = ProbePattern::kBuckets;
+    add_to_some(first, std::min(last, buckets), weight);
+    if (last > buckets) add_to_some(0, last - buckets, weight);
+  }
+
+  void add_to_some(std::size_t begin, std::size_t end, double weight) {
+    for (std::size_t bucket = begin; bucket < end; ++bucket) {
+      bucket_[bucket] += weight;
+      bucket_tokens_[bucket] += 1;
+    }
+  }
+
+  double every_bucket_ = 0;                                     // weight that each bucket has
+  double every_bucket_tokens_ = 0;                              // tokens that each bucket has
+  std::array<double, ProbePattern::kBuckets> bucket_{};         // weight beyond that
+  std::array<double, ProbePattern::kBuckets> bucket_tokens_{};  // tokens beyond that
+  std::array<double, ProbePattern::kCodeBits + 1> code_{};
+  double total_ = 0;
+  double tokens_ = 0;
 };
 
 }  // namespace
@@ -89,22 +119,24 @@ ProbeAnswer probe_answer(const ProbePattern& pattern, const ProbeRow& row, std::
   const bool equal_weights = row.kind == ProbeKind::uniform || row.kind == ProbeKind::needle;
   const double rounded_additions = equal_weights ? 0 : static_cast<double>(visible);
   ProbeAnswer answer;
-  answer.lse = logit_max + std::log(sums.total);
-  answer.mean_logit = logit_sum / sums.total;
+  answer.lse = logit_max + std::log(sums.total());
+  answer.mean_logit = logit_sum / sums.total();
   answer.lse_bound = reference::float32_lse_bound(answer.lse, score, rounded_additions) +
                      (precision.row_sum_of_rounded ? pattern.deviation(row.kind) : 0);
   const double shift = std::expm1(2 * answer.lse_bound + pattern.deviation(row.kind));
-  const double floor = reference::probability_floor(precision) / sums.total;
+  const double floor = reference::probability_floor(precision) / sums.total();
   // Beside a needle the tokens' weights are small, but no powers of two where q cannot say a multiple of ln 2.
   const double beside_needle =
-      sees_needle ? unit_roundoff(precision.probabilities) * std::exp(-logit_max) / sums.total : 0;
+      sees_needle ? unit_roundoff(precision.probabilities) * std::exp(-logit_max) / sums.total() : 0;
   const double u_out = unit_roundoff(DataType::bf16);
   const double ks = std::abs(kv_scale);
-  for (std::size_t d = 0; d < answer.out.size(); ++d) {
-    answer.out[d] = kv_scale * sums.value[d] / sums.total;
-    const double magnitude = ks * sums.magnitude[d] / sums.total;
-    const double before = (shift + unit_roundoff(precision.partial_output)) * magnitude +
-                          (floor + beside_needle) * ks * sums.unweighted[d];
+  for (int dim = 0; dim < kValueDim; ++dim) {
+    const auto d = static_cast<std::size_t>(dim);
+    const Sums::Dimension sum = sums.dimension(dim);
+    answer.out[d] = kv_scale * sum.value / sums.total();
+    const double magnitude = ks * sum.magnitude / sums.total();
+    const double before =
+        (shift + unit_roundoff(precision.partial_output)) * magnitude + (floor + beside_needle) * ks * sum.unweighted;
     answer.bound[d] = before + u_out * (std::abs(answer.out[d]) + before) + 0x1p-126;
   }
   return answer;

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
+#include <Eigen/Core>
 
 #include "harness/checks/failure_text.hpp"
 #include "harness/checks/probe_answer.hpp"
+#include "harness/checks/row_array.hpp"
 #include "harness/checks/uniform_reading.hpp"
 
 namespace mla::harness {
@@ -47,42 +50,60 @@ struct ElementFault {
 
 using RowFaults = std::array<ElementFault, kProbes>;  // the worst element of each probe that the row is part of
 
+using checks::RowArray;
+
 double ratio_of(double got, double want, double bound) {
   if (got == want) return 0;
   const double error = std::abs(got - want);
   return std::isfinite(error) ? error / bound : kInfinity;
 }
 
-ProbeId probe_of(ProbeKind kind, int dim) {
-  switch (kind) {
-    case ProbeKind::uniform:
-      if (dim < ProbePattern::kBuckets) return ProbeId::buckets;
-      return dim == ProbePattern::kOneDim ? ProbeId::one : ProbeId::code;
-    case ProbeKind::falling: return ProbeId::falling;
-    case ProbeKind::needle: return ProbeId::needle;
-    case ProbeKind::rising: return ProbeId::rising;
-  }
-  return ProbeId::buckets;
+// The same of all elements of a row.
+RowArray ratios_of(const RowArray& got, const RowArray& want, const RowArray& bound) {
+  const RowArray error = (got - want).abs();
+  return (got == want).select(0.0, error.isFinite().select(error / bound, kInfinity));
 }
 
-void keep_worse(RowFaults& faults, ProbeId probe, const ElementFault& fault) {
-  ElementFault& worst = faults[static_cast<std::size_t>(probe)];
-  if (fault.ratio > worst.ratio) worst = fault;
+// Dimensions [begin, end) of a row, which are a probe's.
+struct ProbePart {
+  ProbeId probe;
+  int begin;
+  int end;
+};
+
+// What a row is part of, the probe that its LSE belongs to first.
+std::span<const ProbePart> parts_of(ProbeKind kind) {
+  static constexpr std::array<ProbePart, 3> kUniform = {{{ProbeId::buckets, 0, ProbePattern::kBuckets},
+                                                         {ProbeId::code, ProbePattern::kBuckets, ProbePattern::kOneDim},
+                                                         {ProbeId::one, ProbePattern::kOneDim, kValueDim}}};
+  static constexpr std::array<ProbePart, 1> kFalling = {{{ProbeId::falling, 0, kValueDim}}};
+  static constexpr std::array<ProbePart, 1> kNeedle = {{{ProbeId::needle, 0, kValueDim}}};
+  static constexpr std::array<ProbePart, 1> kRising = {{{ProbeId::rising, 0, kValueDim}}};
+  switch (kind) {
+    case ProbeKind::uniform: return kUniform;
+    case ProbeKind::falling: return kFalling;
+    case ProbeKind::needle: return kNeedle;
+    case ProbeKind::rising: return kRising;
+  }
+  return {};
 }
 
 RowFaults compare(const RowJob& job, const Bfloat16* out, float lse) {
+  static const ProbeAnswer kEmptyRow = {.lse = -kInfinity};
+  const ProbeAnswer& answer = job.answer != nullptr ? *job.answer : kEmptyRow;
+  RowArray got;
+  for (int dim = 0; dim < kValueDim; ++dim) got[dim] = static_cast<double>(out[dim].to_float());
+  const RowArray ratios =
+      ratios_of(got, Eigen::Map<const RowArray>(answer.out.data()), Eigen::Map<const RowArray>(answer.bound.data()));
   RowFaults faults{};
-  const ProbeAnswer* answer = job.answer;
-  for (int dim = 0; dim < kValueDim; ++dim) {
-    const auto d = static_cast<std::size_t>(dim);
-    const double want = answer != nullptr ? answer->out[d] : 0;
-    const auto got = static_cast<double>(out[dim].to_float());
-    const double ratio = ratio_of(got, want, answer != nullptr ? answer->bound[d] : 0);
-    keep_worse(faults, probe_of(job.probe.kind, dim), {dim, got, want, ratio});
+  for (const ProbePart& part : parts_of(job.probe.kind)) {
+    const int dim = checks::index_of_largest(ratios, part.begin, part.end);
+    faults[static_cast<std::size_t>(part.probe)] = {dim, got[dim], answer.out[static_cast<std::size_t>(dim)],
+                                                    ratios[dim]};
   }
-  const double want = answer != nullptr ? answer->lse : -kInfinity;
-  const double ratio = ratio_of(static_cast<double>(lse), want, answer != nullptr ? answer->lse_bound : 0);
-  keep_worse(faults, probe_of(job.probe.kind, 0), {std::nullopt, static_cast<double>(lse), want, ratio});
+  ElementFault& worst = faults[static_cast<std::size_t>(parts_of(job.probe.kind).front().probe)];
+  const double ratio = ratio_of(static_cast<double>(lse), answer.lse, answer.lse_bound);
+  if (ratio > worst.ratio) worst = {std::nullopt, static_cast<double>(lse), answer.lse, ratio};
   return faults;
 }
 
@@ -151,11 +172,8 @@ void ProbeCheck::add(int launch, const DecodeOutputBuffers& buffers) {
 
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const RowJob& job = jobs[i];
-    for (std::size_t probe = 0; probe < found[i].size(); ++probe) {
-      // A uniform row is part of three probes, each other of one.
-      const bool part_of =
-          job.probe.kind == ProbeKind::uniform ? probe < 3 : probe_of(job.probe.kind, 0) == static_cast<ProbeId>(probe);
-      if (!part_of) continue;
+    for (const ProbePart& part : parts_of(job.probe.kind)) {
+      const auto probe = static_cast<std::size_t>(part.probe);
       const ElementFault& worst = found[i][probe];
       ProbeResult& result = results_[probe];
       Tally& tally = tallies_[probe];
@@ -166,15 +184,9 @@ void ProbeCheck::add(int launch, const DecodeOutputBuffers& buffers) {
       result.verdict = TierVerdict::failed;
       ++tally.wrong;
       if (tally.worst && tally.worst->ratio >= worst.ratio) continue;
-      tally.worst = ProbeFault{static_cast<ProbeId>(probe),
-                               job.request,
-                               job.token,
-                               job.head,
-                               worst.dim,
-                               worst.got,
-                               worst.want,
-                               worst.ratio,
-                               finding_of(job, out_of(job), lse_of(job), kv_scale)};
+      tally.worst = ProbeFault{part.probe, job.request, job.token,
+                               job.head,   worst.dim,   worst.got,
+                               worst.want, worst.ratio, finding_of(job, out_of(job), lse_of(job), kv_scale)};
     }
   }
 }
