@@ -54,53 +54,73 @@ std::vector<SampledRow> sample(const DecodeProblem& problem) {
   return chosen;
 }
 
-// The row's keys and probabilities, in double precision.
+// The row's softmax in double precision. The keys, whose reading is what costs, are gone through once, as flash
+// attention does.
 class Softmax {
  public:
   Softmax(const DecodeInputs& inputs, const SampledRow& at, int heads)
-      : inputs_(inputs), at_(at), key_(kHeadDim), probabilities_(at.visible), logits_(at.visible) {
+      : inputs_(inputs), at_(at), logits_(at.visible), weighted_(Vector::Zero(kValueDim)) {
     Vector query(kHeadDim);
     const std::int64_t token = at.row / heads;
     reference::widen(inputs.q.data, inputs.q.dtype,
                      token * inputs.q.token_stride + at.row % heads * inputs.q.head_stride,
                      {query.data(), static_cast<std::size_t>(kHeadDim)});
-    const double scale = static_cast<double>(inputs.sm_scale) * static_cast<double>(inputs.q_scale) *
-                         static_cast<double>(inputs.kv_scale);
-    for (std::int64_t k = 0; k < at.visible; ++k) logits_[k] = scale * query.dot(key(k));
-    probabilities_ = (logits_.array() - logits_.maxCoeff()).exp();
-    probabilities_ /= probabilities_.sum();
+    query *= static_cast<double>(inputs.sm_scale) * static_cast<double>(inputs.q_scale) *
+             static_cast<double>(inputs.kv_scale);
+    constexpr std::int64_t kBlockTokens = 64;
+    Matrix keys(kHeadDim, kBlockTokens);
+    for (std::int64_t begin = 0; begin < at.visible; begin += kBlockTokens) {
+      const std::int64_t count = std::min(kBlockTokens, at.visible - begin);
+      for (std::int64_t i = 0; i < count; ++i) read_key(begin + i, keys.col(i).data());
+      logits_.segment(begin, count).noalias() = keys.leftCols(count).transpose() * query;
+      add(logits_.segment(begin, count), keys.topLeftCorner(kValueDim, count));
+    }
   }
 
-  [[nodiscard]] const Vector& probabilities() const { return probabilities_; }
-  [[nodiscard]] double mean_logit() const { return probabilities_.dot(logits_); }
+  [[nodiscard]] const Vector& logits() const { return logits_; }
+  [[nodiscard]] double probability(std::int64_t k) const { return std::exp(logits_[k] - maximum_) / total_; }
+  [[nodiscard]] double mean_logit() const { return moment_ / total_; }
 
   // V of one token.
-  [[nodiscard]] Vector value(std::int64_t k) { return key(k).head(kValueDim) * static_cast<double>(inputs_.kv_scale); }
-  // Derivative of the output by the logarithm of the scale: sum p (s - mean s) v.
-  [[nodiscard]] Vector scale_derivative() {
-    const double mean = mean_logit();
-    Vector sum = Vector::Zero(kValueDim);
-    for (std::int64_t k = 0; k < at_.visible; ++k) {
-      const double weight = probabilities_[k] * (logits_[k] - mean);
-      sum += weight * key(k).head(kValueDim);
-    }
-    return sum * static_cast<double>(inputs_.kv_scale);
+  [[nodiscard]] Vector value(std::int64_t k) const {
+    Vector key(kHeadDim);
+    read_key(k, key.data());
+    return key.head(kValueDim) * static_cast<double>(inputs_.kv_scale);
+  }
+  // Derivative of the output `out` by the logarithm of the scale: sum p (s - mean s) v.
+  [[nodiscard]] Vector scale_derivative(const Vector& out) const {
+    return weighted_ * (static_cast<double>(inputs_.kv_scale) / total_) - mean_logit() * out;
   }
 
  private:
-  const Vector& key(std::int64_t k) {
+  using Matrix = Eigen::MatrixXd;
+
+  void read_key(std::int64_t k, double* target) const {
     const PagedKvView& kv = inputs_.kv;
     const std::int64_t page = inputs_.batch.kv_indices[inputs_.batch.kv_indptr[at_.request] + k / kv.page_size];
     reference::widen(kv.data, kv.dtype, page * kv.page_stride + k % kv.page_size * kv.token_stride,
-                     {key_.data(), static_cast<std::size_t>(kHeadDim)});
-    return key_;
+                     {target, static_cast<std::size_t>(kHeadDim)});
+  }
+
+  void add(const Eigen::Ref<const Vector>& logits, const Eigen::Ref<const Matrix>& values) {
+    const double maximum = std::max(maximum_, logits.maxCoeff());
+    const double factor = std::exp(maximum_ - maximum);
+    maximum_ = maximum;
+    const Vector weights = (logits.array() - maximum).exp();
+    const Vector moments = weights.cwiseProduct(logits);
+    total_ = factor * total_ + weights.sum();
+    moment_ = factor * moment_ + moments.sum();
+    weighted_ *= factor;
+    weighted_.noalias() += values * moments;
   }
 
   const DecodeInputs& inputs_;
   SampledRow at_;
-  Vector key_;
-  Vector probabilities_;
   Vector logits_;
+  double maximum_ = -std::numeric_limits<double>::infinity();
+  double total_ = 0;   // sum e^(s - maximum)
+  double moment_ = 0;  // sum e^(s - maximum) s
+  Vector weighted_;    // sum e^(s - maximum) s v, v in elements of kv
 };
 
 double capped(double signal) {
@@ -145,19 +165,20 @@ class RowSignals {
 };
 
 // Without token k the others weigh 1 / (1 - p) times as much.
-Signal without_token(Softmax& row, std::int64_t k, const Vector& out, const RowSignals& signals) {
-  const double p = row.probabilities()[k];
+Signal without_token(const Softmax& row, std::int64_t k, const Vector& out, const RowSignals& signals) {
+  const double p = row.probability(k);
   const double rest = 1 - p;
   if (rest < 1e-9) return {kCertain, kCertain, kCertain, std::nullopt};
   return signals.of(p / rest * (out - row.value(k)), std::log(rest));
 }
 
-std::int64_t median_token(const Vector& probabilities) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(probabilities.size()));
+// The token of median weight.
+std::int64_t median_token(const Vector& logits) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(logits.size()));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2);
   std::nth_element(order.begin(), middle, order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return probabilities[a] < probabilities[b]; });
+                   [&](std::int64_t a, std::int64_t b) { return logits[a] < logits[b]; });
   return *middle;
 }
 
@@ -177,11 +198,11 @@ Detectability detectability_of(const DecodeInputs& inputs, const SampledRow& at,
                                const Precision& precision, bool has_spread) {
   const RowSignals signals(oracle, at.row, precision, has_spread);
   const Vector out = Eigen::Map<const Vector>(oracle.out.data() + at.row * kValueDim, kValueDim);
-  Softmax row(inputs, at, inputs.heads);
+  const Softmax row(inputs, at, inputs.heads);
   Detectability result;
-  result.of(SmallFault::dropped_token) = without_token(row, median_token(row.probabilities()), out, signals);
+  result.of(SmallFault::dropped_token) = without_token(row, median_token(row.logits()), out, signals);
   result.of(SmallFault::mask_shift) = without_token(row, at.visible - 1, out, signals);
-  result.of(SmallFault::scale) = signals.of(kScaleError * row.scale_derivative(), kScaleError * row.mean_logit());
+  result.of(SmallFault::scale) = signals.of(kScaleError * row.scale_derivative(out), kScaleError * row.mean_logit());
   return result;
 }
 
