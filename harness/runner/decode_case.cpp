@@ -215,7 +215,7 @@ class DecodeCaseRun {
     // Of all runs, the one that was checked included.
     const int repeats =
         static_cast<int>(std::clamp<double>(kExtraLaunchMs / std::max(first_run_ms_, 1e-3), kFewestRuns, kMostRuns));
-    first_result_ = result_bytes();
+    timed("check", [this] { keep_result(); });
     int differing = 0;
     std::optional<CheckFailure> damage;
     for (int repeat = 1; repeat < repeats; ++repeat) {
@@ -229,8 +229,10 @@ class DecodeCaseRun {
       } else {
         run_poisoned(poison_of(repeat));
       }
-      if (result_bytes() != first_result_) ++differing;
-      if (!damage) damage = output_damage(outputs_);
+      timed("check", [&] {
+        if (!result_is_kept()) ++differing;
+        if (!damage) damage = output_damage(outputs_);
+      });
     }
     Json& safety = record_["safety"];
     safety["bitwise_repeats"] = repeats;
@@ -255,34 +257,46 @@ class DecodeCaseRun {
   static constexpr std::size_t kOutRowBytes = kValueDim * sizeof(Bfloat16);
   static constexpr std::size_t kResultRowBytes = kOutRowBytes + sizeof(float);
 
-  // The rows of both outputs, out then lse, without the gaps between them.
-  [[nodiscard]] std::vector<std::byte> result_bytes() const {
+  // Whether `visit` holds for each row: for what it has in out and in lse, and its offset in a copy of both that has no
+  // gaps.
+  template <class Visit>
+  bool every_row(const Visit& visit) const {
     const DecodeOutputs views = context_.layout.bind(outputs_);
-    const int heads = context_.problem.fields().heads;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(context_.problem.total_q() * heads) * kResultRowBytes);
-    std::byte* to = bytes.data();
-    const auto take = [&to](const void* from, std::size_t size) {
-      std::memcpy(to, from, size);
-      to += size;
-    };
+    std::size_t offset = 0;
     for (std::int64_t token = 0; token < context_.problem.total_q(); ++token) {
-      for (int head = 0; head < heads; ++head) {
-        take(static_cast<const Bfloat16*>(views.out.data) + token * views.out.token_stride +
-                 head * views.out.head_stride,
-             kOutRowBytes);
-        take(views.lse.data + token * views.lse.token_stride + head * views.lse.head_stride, sizeof(float));
+      for (int head = 0; head < context_.problem.fields().heads; ++head) {
+        const auto* const out = static_cast<const Bfloat16*>(views.out.data) + token * views.out.token_stride +
+                                head * views.out.head_stride;
+        const float* const lse = views.lse.data + token * views.lse.token_stride + head * views.lse.head_stride;
+        if (!visit(out, lse, offset)) return false;
+        offset += kResultRowBytes;
       }
     }
-    return bytes;
+    return true;
+  }
+
+  void keep_result() {
+    first_result_.resize(static_cast<std::size_t>(context_.problem.total_q() * context_.problem.fields().heads) *
+                         kResultRowBytes);
+    every_row([this](const Bfloat16* out, const float* lse, std::size_t offset) {
+      std::memcpy(&first_result_[offset], out, kOutRowBytes);
+      std::memcpy(&first_result_[offset + kOutRowBytes], lse, sizeof(float));
+      return true;
+    });
+  }
+
+  [[nodiscard]] bool result_is_kept() const {
+    return every_row([this](const Bfloat16* out, const float* lse, std::size_t offset) {
+      return std::memcmp(&first_result_[offset], out, kOutRowBytes) == 0 &&
+             std::memcmp(&first_result_[offset + kOutRowBytes], lse, sizeof(float)) == 0;
+    });
   }
 
   // Whether out, if not lse, is what it was on the first contents.
-  [[nodiscard]] bool out_is_first() const {
-    const std::vector<std::byte> bytes = result_bytes();
-    for (std::size_t row = 0; row < bytes.size(); row += kResultRowBytes) {
-      if (std::memcmp(bytes.data() + row, first_result_.data() + row, kOutRowBytes) != 0) return false;
-    }
-    return true;
+  [[nodiscard]] bool out_is_kept() const {
+    return every_row([this](const Bfloat16* out, const float*, std::size_t offset) {
+      return std::memcmp(&first_result_[offset], out, kOutRowBytes) == 0;
+    });
   }
 
   bool check_other_distributions() {
@@ -307,7 +321,7 @@ class DecodeCaseRun {
     if (!check.passed()) {
       record_["correctness"]["distributions"][name]["worst"] =
           correctness_json(check, execution_->precision()).at("worst");
-      if (out_is_first()) return settle_stale(name);
+      if (out_is_kept()) return settle_stale(name);
       add_locus(problem, oracle);
       return settle("failed", check.failure_kind(), fmt::format("on {} contents: {}", name, check.message()));
     }
