@@ -96,19 +96,6 @@ MLA_DEVICE void store_shared(std::uint32_t address, const uint4& value) {
                "r"(value.w)
                : "memory");
 }
-/// To the same place in the shared memory of workgroup `rank` of the cluster, whose barrier of the same offset as
-/// `barrier` counts the 16 bytes when they have landed.
-MLA_DEVICE void store_shared_at(std::uint32_t address, std::uint32_t barrier, int rank, const uint4& value) {
-  asm volatile(
-      "{.reg .b32 remote, remote_barrier;\n"
-      "mapa.shared::cluster.u32 remote, %0, %2;\n"
-      "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n"
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, "
-      "[remote_barrier];\n"
-      "}" ::"r"(address),
-      "r"(barrier), "r"(rank), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
-      : "memory");
-}
 
 MLA_DEVICE void mbarrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
@@ -123,18 +110,6 @@ MLA_DEVICE void mbarrier_wait(std::uint32_t barrier, std::uint32_t parity) {
       "{.reg .pred done;\n"
       "RETRY_%=:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra RETRY_%=;\n"
-      "}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-
-/// The same; what other workgroups of the cluster did before they arrived is seen after it.
-MLA_DEVICE void mbarrier_wait_cluster(std::uint32_t barrier, std::uint32_t parity) {
-  asm volatile(
-      "{.reg .pred done;\n"
-      "RETRY_%=:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra RETRY_%=;\n"
       "}" ::"r"(barrier),
       "r"(parity)

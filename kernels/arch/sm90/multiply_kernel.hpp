@@ -56,7 +56,7 @@ struct MultiplyRate {
                                   int product) {
     if constexpr (kType == DataType::bf16) {
       // 64 tokens of 256 columns: four products along the tokens.
-      wgmma_output<Half::bf16>(sums, left, columns_descriptor(shared + product % 4 * 2048, 8192));
+      wgmma_output(sums, left, columns_descriptor(shared + product % 4 * 2048, 8192));
     } else {
       wgmma_e4m3(sums, left, rows_descriptor(shared + product % 4 * 32));
     }

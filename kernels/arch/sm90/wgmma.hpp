@@ -47,8 +47,8 @@ MLA_DEVICE void warpgroup_barrier() {
   asm volatile("barrier.cta.sync %0, 128;" ::"n"(kId) : "memory");
 }
 
-// An asm statement takes its text and its operands as literals only, so the lists of 32 and 128 accumulators, and what
-// differs by the operands' type, are macros of this file.
+// An asm statement takes its text and its operands as literals only, so the lists of 32, 64 and 128 accumulators,
+// and what differs by the operands' type, are macros of this file.
 #define MLA_ACCUMULATORS_32                                                        \
   "{"                                                                              \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "         \
@@ -59,6 +59,22 @@ MLA_DEVICE void warpgroup_barrier() {
       "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),  \
       "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), \
       "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+#define MLA_ACCUMULATORS_64                                                          \
+  "{"                                                                                \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"   \
+  "}, "
+#define MLA_ACCUMULATOR_OPERANDS_64(d)                                                                        \
+  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
+      "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),  \
+      "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), \
+      "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), \
+      "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), \
+      "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), \
+      "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
+      "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
 #define MLA_ACCUMULATORS_128                                                                       \
   "{"                                                                                              \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                         \
@@ -92,9 +108,6 @@ MLA_DEVICE void warpgroup_barrier() {
                : MLA_ACCUMULATOR_OPERANDS_##size(d)                                                                  \
                : __VA_ARGS__)
 
-/// Whether 16-bit operands are f16, not bf16.
-enum class Half : bool { bf16, f16 };
-
 /// d[64x64] (+)= a[64x16] b[64x16]^T, both by rows_descriptor.
 MLA_DEVICE void wgmma_scores(float (&d)[32], std::uint64_t a, std::uint64_t b, bool accumulate) {
   asm volatile(
@@ -113,25 +126,23 @@ MLA_DEVICE void wgmma_scores(float (&d)[32], const std::uint32_t (&a)[4], std::u
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-/// d[64x256] += a[64x16] b[16x256], a by rows_descriptor, b by columns_descriptor.
-template <Half kType>
+/// d[64x256] += a[64x16] b[16x256] of bf16, a by rows_descriptor, b by columns_descriptor.
 MLA_DEVICE void wgmma_output(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-  if constexpr (kType == Half::bf16) {
-    MLA_WGMMA("m64n256k16", "bf16", 128, "%128, %129, 1, 1, 1, 0, 1", "l"(a), "l"(b));
-  } else {
-    MLA_WGMMA("m64n256k16", "f16", 128, "%128, %129, 1, 1, 1, 0, 1", "l"(a), "l"(b));
-  }
+  MLA_WGMMA("m64n256k16", "bf16", 128, "%128, %129, 1, 1, 1, 0, 1", "l"(a), "l"(b));
 }
 /// The same, a from registers: of each wave's 16 rows as in mma_bf16.
-template <Half kType>
 MLA_DEVICE void wgmma_output(float (&d)[128], const std::uint32_t (&a)[4], std::uint64_t b) {
-  if constexpr (kType == Half::bf16) {
-    MLA_WGMMA("m64n256k16", "bf16", 128, "{%128, %129, %130, %131}, %132, 1, 1, 1, 1", "r"(a[0]), "r"(a[1]), "r"(a[2]),
-              "r"(a[3]), "l"(b));
-  } else {
-    MLA_WGMMA("m64n256k16", "f16", 128, "{%128, %129, %130, %131}, %132, 1, 1, 1, 1", "r"(a[0]), "r"(a[1]), "r"(a[2]),
-              "r"(a[3]), "l"(b));
-  }
+  MLA_WGMMA("m64n256k16", "bf16", 128, "{%128, %129, %130, %131}, %132, 1, 1, 1, 1", "r"(a[0]), "r"(a[1]), "r"(a[2]),
+            "r"(a[3]), "l"(b));
+}
+/// d[64x128] += a[64x16] b[16x128] of f16. Not 256 columns: the kernel has 512 lanes, and the compiler takes no
+/// instruction with more operands than the 128 registers that each of them starts with.
+MLA_DEVICE void wgmma_output_f16(float* d, std::uint64_t a, std::uint64_t b) {
+  MLA_WGMMA("m64n128k16", "f16", 64, "%64, %65, 1, 1, 1, 0, 1", "l"(a), "l"(b));
+}
+MLA_DEVICE void wgmma_output_f16(float* d, const std::uint32_t (&a)[4], std::uint64_t b) {
+  MLA_WGMMA("m64n128k16", "f16", 64, "{%64, %65, %66, %67}, %68, 1, 1, 1, 1", "r"(a[0]), "r"(a[1]), "r"(a[2]),
+            "r"(a[3]), "l"(b));
 }
 /// d[64x256] += a[64x32] b[256x32]^T of e4m3, a from registers, b by rows_descriptor. Its accumulator keeps about 14
 /// bits: the decode kernels do not use it.
@@ -143,6 +154,8 @@ MLA_DEVICE void wgmma_e4m3(float (&d)[128], const std::uint32_t (&a)[4], std::ui
 #undef MLA_WGMMA
 #undef MLA_ACCUMULATOR_OPERANDS_128
 #undef MLA_ACCUMULATORS_128
+#undef MLA_ACCUMULATOR_OPERANDS_64
+#undef MLA_ACCUMULATORS_64
 #undef MLA_ACCUMULATOR_OPERANDS_32
 #undef MLA_ACCUMULATORS_32
 

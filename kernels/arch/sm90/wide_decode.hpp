@@ -1,9 +1,9 @@
 // Decode for tiles of 64 query rows on Hopper, and of 128 by a cluster of two workgroups: warpgroup matrix products of
 // bf16, or of e4m3 as f16.
 //
-// The two workgroups of a cluster work on the same KV with 64 rows each. Each copies half of every block, to both: at
-// 128 heads the traffic from the level-2 cache is the limit otherwise (86 % of its peak at 16k x 128 on an H200, while
-// the tensor cores were busy 66 % of the time).
+// The two workgroups of a cluster work on the same KV with 64 rows each. Of bf16 KV each copies half of every block, to
+// both: at 128 heads the traffic from the level-2 cache is the limit otherwise (86 % of its peak at 16k x 128 on an
+// H200, while the tensor cores were busy 66 % of the time). Of e4m3, half as large, each takes all.
 //
 // Two compute warpgroups hold the 64x512 output between them, 256 columns each, because in float32 it is half of the
 // register file. They take the KV in pairs of 64-token blocks: warpgroup 0 makes the scores and P of block 0, warpgroup
@@ -11,16 +11,20 @@
 // this division in its deep dive of April 2025; the order here differs: both take block 0 first, so that its place is
 // refilled while block 1 is in use, and warpgroup 1 runs about one product behind, its softmax beside the other's
 // products.
+//
+// Beside them a warpgroup copies, and where KV is e4m3 another makes f16 of it: one alone did both in more time than
+// the products take (it needs more registers than are left to it, and 36 fences a pair of blocks), so that all waited
+// for it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/arch/sm90/arch.hpp"
 #include "kernels/arch/sm90/wgmma.hpp"
 #include "kernels/arch/sm90/wide_copies.hpp"
+#include "kernels/arch/sm90/wide_fp8_conversion.hpp"
 #include "kernels/arch/sm90/wide_fp8_copies.hpp"
 #include "kernels/arch/sm90/wide_places.hpp"
 #include "kernels/decode/arguments.hpp"
@@ -47,28 +51,23 @@ class WideDecodeKernel {
   /// Works begin at multiples of it. A box of the tensor map that began elsewhere would cross the end of its page.
   static constexpr int kCutTokens = Places::kTokens;
   static_assert(kCutTokens % kKvBoxTokens == 0);
-  static constexpr int kThreads = 384;
+  static constexpr int kThreads = kFp8 ? 512 : 384;
   static constexpr int kSharedBytes = Places::kSharedBytes;
 
   static MLA_DEVICE void run(const WideArguments& arguments) {
     WideDecodeKernel kernel(arguments, Arch::shared_memory());
     Places::meet();
-    const int warpgroup = Arch::wave() / 4;
-    if (warpgroup == 2) {
-      keep_registers<40>();
-      Copies(arguments, kernel.places_).run();
+    if constexpr (kFp8) {
+      kernel.run_fp8(Arch::wave() / 4);
     } else {
-      take_registers<232>();
-      kernel.compute(warpgroup);
+      kernel.run_bf16(Arch::wave() / 4);
     }
     // The other workgroup of the cluster may still arrive at this one's barriers.
     if constexpr (kWorkgroups > 1) Places::meet();
   }
 
  private:
-  using Copies = std::conditional_t<kFp8, WideFp8Copies<kWorkgroups>, WideCopies<kWorkgroups>>;
   static constexpr int kProbabilityExponent = kFp8 ? kF16ProbabilityExponent : 0;
-  static constexpr Half kHalfType = kFp8 ? Half::f16 : Half::bf16;
   static constexpr int kTokens = Places::kTokens;
   static constexpr int kOwnRows = Places::kRows;
   static constexpr int kSubtiles = Places::kSubtiles;
@@ -85,6 +84,29 @@ class WideDecodeKernel {
     if (threadIdx.x != 0) return;
     places_.init(arguments.has_map);
     if (arguments.has_map) prefetch_map(&arguments.kv_map);
+  }
+
+  // Each warpgroup takes its part with the registers that it needs; together they have all there are.
+  MLA_DEVICE void run_bf16(int warpgroup) {
+    if (warpgroup == 2) {
+      keep_registers<40>();
+      WideCopies<kWorkgroups>(arguments_, places_).run();
+    } else {
+      take_registers<232>();
+      compute(warpgroup);
+    }
+  }
+  MLA_DEVICE void run_fp8(int warpgroup) {
+    if (warpgroup == 3) {
+      keep_registers<24>();
+      WideFp8Copies<kWorkgroups>(arguments_, places_).run();
+    } else if (warpgroup == 2) {
+      keep_registers<40>();
+      WideFp8Conversion<kWorkgroups>(arguments_, places_).run();
+    } else {
+      take_registers<224>();
+      compute(warpgroup);
+    }
   }
 
   // ---- compute -------------------------------------------------------------------------------------------------
@@ -176,16 +198,11 @@ class WideDecodeKernel {
   }
 
   MLA_DEVICE void await_subtile(int block, int index, std::uint32_t parity) const {
-    if constexpr (kFp8) {
-      mbarrier_wait_cluster(places_.landed(block, index), parity);
-      fence_async_proxy();
-    } else {
-      mbarrier_wait(places_.landed(block, index), parity);
-      if (!arguments_.has_map) fence_async_proxy();
-    }
+    mbarrier_wait(places_.landed(block, index), parity);
+    if (kFp8 || !arguments_.has_map) fence_async_proxy();
   }
 
-  // This lane's share of q as the left operand of a subtile's four products, see wide_fp8_copies.hpp.
+  // This lane's share of q as the left operand of a subtile's four products, see wide_fp8_conversion.hpp.
   MLA_DEVICE void load_query(int index, std::uint32_t (&query)[4][4]) const {
     const std::byte* row = memory_ + Places::kQueryOffset + row_of_lane() * Places::kQueryPitch +
                            static_cast<int>(threadIdx.x) % 4 * 4 + index * 64;
@@ -295,10 +312,10 @@ class WideDecodeKernel {
     maximum[1] = rows_[block * kOwnRows + row_of_lane() + 8];
   }
 
-  // A place is free when it is so in every workgroup of the cluster: each may copy to all.
+  // A place is free when it is so in every workgroup that is copied to.
   MLA_DEVICE void release(WideGroup group) const {
     mbarrier_arrive(places_.empty(group));
-    if constexpr (kWorkgroups > 1) {
+    if constexpr (Places::kSharers > 1) {
       __syncwarp();
       if (threadIdx.x % 32 == 0) mbarrier_arrive_at(places_.empty(group), 1 - places_.member);
     }
@@ -324,7 +341,7 @@ class WideDecodeKernel {
     const std::uint64_t values = columns_descriptor(places_.subtile(block, half * 4), kSubtileBytes);
     wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < 4; ++step) wgmma_output<kHalfType>(output, p[step], values + step * (2048 / 16));
+    for (int step = 0; step < 4; ++step) multiply_step(p[step], values + step * (2048 / 16), output);
     wgmma_commit();
   }
   MLA_DEVICE void multiply_other(int block, int half, float (&output)[128]) const {
@@ -332,8 +349,18 @@ class WideDecodeKernel {
     const std::uint64_t values = columns_descriptor(places_.subtile(block, half * 4), kSubtileBytes);
     wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < 4; ++step) wgmma_output<kHalfType>(output, p + step * 2, values + step * (2048 / 16));
+    for (int step = 0; step < 4; ++step) multiply_step(p + step * 2, values + step * (2048 / 16), output);
     wgmma_commit();
+  }
+  // 16 tokens; `p` by descriptor or from registers.
+  template <class P>
+  static MLA_DEVICE void multiply_step(const P& p, std::uint64_t values, float (&output)[128]) {
+    if constexpr (kFp8) {
+      wgmma_output_f16(output, p, values);
+      wgmma_output_f16(output + 64, p, values + 2 * kSubtileBytes / 16);
+    } else {
+      wgmma_output(output, p, values);
+    }
   }
 
   MLA_DEVICE void first_half(int begin, int kv_end, bool last, int pair, RowPair& rows, float (&output)[128]) const {

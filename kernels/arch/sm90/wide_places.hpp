@@ -24,11 +24,46 @@ namespace mla::sm90 {
 /// The pieces of a block of KV that are copied as one.
 enum WideGroup { kLeft0, kRight0, kLeft1, kRight1, kWideGroups };
 
+/// What a slot takes: 32 tokens of a copy group. The units of a pair of blocks follow in the order in which the
+/// compute warpgroups empty the groups' places: left and right of block 0, right and left of block 1, each in two
+/// parts.
+struct WideUnit {
+  static constexpr int kCount = 8;  // of a pair of blocks
+  static constexpr int kSlots = 4;
+  static constexpr int kTokens = 32;
+  static constexpr int kMaxPieces = 5;              // of 64 dims
+  static constexpr int kPieceBytes = kTokens * 64;  // [32 tokens][64 dims]
+  static constexpr int kSlotBytes = kMaxPieces * kPieceBytes;
+
+  int index;
+
+  [[nodiscard]] MLA_DEVICE constexpr int block() const { return index / 4; }
+  [[nodiscard]] MLA_DEVICE constexpr int part() const { return index % 2; }
+  /// Which 32 tokens of the pair's 128.
+  [[nodiscard]] MLA_DEVICE constexpr int quarter() const { return block() * 2 + part(); }
+  [[nodiscard]] MLA_DEVICE constexpr int group() const {
+    constexpr WideGroup kOrder[] = {kLeft0, kRight0, kRight1, kLeft1};
+    return kOrder[index / 2];
+  }
+  [[nodiscard]] MLA_DEVICE constexpr int pieces() const { return index / 2 % 2 == 0 ? 4 : kMaxPieces; }
+  [[nodiscard]] MLA_DEVICE constexpr int subtile(int piece) const {
+    constexpr int kRopeSubtile = kHeadDim / 64 - 1;
+    return piece == kMaxPieces - 1 ? kRopeSubtile : (index < 2 || index >= 6 ? 0 : 4) + piece;
+  }
+
+  [[nodiscard]] MLA_DEVICE constexpr int slot() const { return index % kSlots; }
+  /// How often the slot was filled before, by pair `pair`'s unit.
+  [[nodiscard]] MLA_DEVICE constexpr int use(int pair) const { return pair * (kCount / kSlots) + index / kSlots; }
+};
+
 /// `kWorkgroups` of a cluster, each with 64 rows, see the same KV. Blocks hold KV as the products take it: bf16 as it
 /// is, e4m3 as f16.
 template <int kWorkgroups, DataType kKv>
 struct WidePlaces {
   static constexpr bool kFp8 = is_fp8(kKv);
+  /// Workgroups that copy to each other. Of e4m3 each takes all of it for itself: what the other would send it is twice
+  /// as large once it is f16, and the way between multiprocessors is the narrower one.
+  static constexpr int kSharers = kFp8 ? 1 : kWorkgroups;
   static constexpr int kRows = 64;
   static constexpr int kTokens = 64;
   static constexpr int kCopyLanes = 128;
@@ -42,10 +77,9 @@ struct WidePlaces {
   static constexpr int kQueryPitch = kHeadDim + 16;
   static constexpr int kQueryOffset = 2 * kBlockBytes;
   static constexpr int kQueryBytes = kFp8 ? kRows * kQueryPitch : kBlockBytes;
-  // e4m3 as it comes from memory: kSlots pieces of 32 tokens of a group.
-  static constexpr int kSlots = kFp8 ? 4 : 0;
-  static constexpr int kSlotTokens = 32;
-  static constexpr int kSlotBytes = 5 * kSlotTokens * 64;
+  // e4m3 as it comes from memory: see WideUnit.
+  static constexpr int kSlots = kFp8 ? WideUnit::kSlots : 0;
+  static constexpr int kSlotBytes = WideUnit::kSlotBytes;
   static constexpr int kSlotOffset = kQueryOffset + kQueryBytes;
   static constexpr int kRowOffset = kSlotOffset + kSlots * kSlotBytes;  // float [4][64]: maximum of block 0, 1; sums
   static constexpr int kPartOffset = kRowOffset + 4 * kRows * 4;
@@ -53,9 +87,9 @@ struct WidePlaces {
 
   // mbarriers: the places of the four copy groups and of q are empty; q has landed; maximum and P of each block are
   // ready; each subtile has landed, so that the products with it need not wait for the rest of its group; each slot has
-  // been filled. Every lane that reads or writes what a barrier guards arrives at it, but for the other workgroup's:
-  // racecheck sees no other way.
-  static constexpr int kBarriers = kWideGroups + 1 + 3 + 2 * kSubtiles + kSlots;
+  // been filled, and emptied. Every lane that reads or writes what a barrier guards arrives at it, but for the other
+  // workgroup's: racecheck sees no other way.
+  static constexpr int kBarriers = kWideGroups + 1 + 3 + 2 * kSubtiles + 2 * kSlots;
   static constexpr int kSharedBytes = kBarrierOffset + kBarriers * 8;
   static_assert(kSharedBytes <= Arch::kSharedBytes);
 
@@ -71,6 +105,7 @@ struct WidePlaces {
     return barrier(kWideGroups + 4 + block * kSubtiles + index);
   }
   MLA_DEVICE std::uint32_t filled(int slot) const { return barrier(kWideGroups + 4 + 2 * kSubtiles + slot); }
+  MLA_DEVICE std::uint32_t emptied(int slot) const { return filled(kSlots + slot); }
   MLA_DEVICE std::uint32_t subtile(int block, int index) const {
     return base + block * kBlockBytes + index * kSubtileBytes;
   }
@@ -81,18 +116,21 @@ struct WidePlaces {
 
   /// One lane, before any other uses a barrier. `by_map`: KV comes by tensor map.
   MLA_DEVICE void init(bool by_map) const {
-    for (int group = 0; group < kWideGroups; ++group) mbarrier_init(empty(group), 128 + 4 * (kWorkgroups - 1));
+    for (int group = 0; group < kWideGroups; ++group) mbarrier_init(empty(group), 128 + 4 * (kSharers - 1));
     mbarrier_init(query_empty(), kComputeLanes);
     mbarrier_init(query_landed(), kCopyLanes);
     mbarrier_init(ready(0), 128);
     mbarrier_init(ready(1), 128);
-    // The lanes of a single workgroup write e4m3 in two parts.
-    const std::uint32_t arrivals = kFp8 ? kCopyLanes * (2 / kWorkgroups) : by_map ? 1 : kCopyLanes;
+    // The lanes write e4m3 in two parts.
+    const std::uint32_t arrivals = kFp8 ? kCopyLanes * 2 : by_map ? 1 : kCopyLanes;
     for (int index = 0; index < kSubtiles; ++index) {
       mbarrier_init(landed(0, index), arrivals);
       mbarrier_init(landed(1, index), arrivals);
     }
-    for (int index = 0; index < kSlots; ++index) mbarrier_init(filled(index), 1);
+    for (int index = 0; index < kSlots; ++index) {
+      mbarrier_init(filled(index), by_map ? 1 : kCopyLanes);
+      mbarrier_init(emptied(index), kCopyLanes);
+    }
     fence_barrier_init();
   }
 
