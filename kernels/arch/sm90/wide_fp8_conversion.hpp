@@ -58,8 +58,8 @@ class WideFp8Conversion {
     for (int piece = 0; piece < kHere.pieces(); ++piece) {
       raw[piece] = load_shared(from + piece * WideUnit::kPieceBytes);
     }
-    // An arrival comes after the loads before it, which go the same way. At a named barrier it does not: the copy
-    // engine was seen to overwrite what was still to be loaded.
+    // An mbarrier, whose arrival comes after the loads before it: with a named barrier in its place a row in two
+    // million was wrong, as if the copy engine had overwritten what was still to be loaded.
     mbarrier_arrive(places_.emptied(kHere.slot()));
     if (kHere.part() == 0 && pair > 0) {
       mbarrier_wait(places_.empty(kHere.group()), static_cast<std::uint32_t>(pair - 1) & 1U);
