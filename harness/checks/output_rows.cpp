@@ -10,6 +10,7 @@
 #include <Eigen/Core>
 
 #include "harness/checks/row_array.hpp"
+#include "harness/inputs/output_row.hpp"
 #include "harness/inputs/poison.hpp"
 #include "reference/error_model.hpp"
 
@@ -48,18 +49,17 @@ struct RowValues {
   RowArray variance;
   Eigen::Array<bool, kValueDim, 1> finite;
   RowArray error;  // |got - ref|, 0 where either is not finite
-  RowArray ratio;  // error / bound; a bound of 0 stands for "exactly"
+  RowArray ratio;  // error to bound
 
-  RowValues(const Bfloat16* out, const double* oracle, const reference::RowModel& model) {
+  RowValues(const Bfloat16* out, const double* oracle, const reference::RowModel& model)
+      : got(widened(out)), ref(Eigen::Map<const RowArray>(oracle)) {
     for (int dim = 0; dim < kValueDim; ++dim) {
-      got[dim] = static_cast<double>(out[dim].to_float());
-      ref[dim] = oracle[dim];
       bound[dim] = model.hard_bound(dim);
       variance[dim] = model.variance(dim);
     }
     finite = got.isFinite() && ref.isFinite();
     error = finite.select((got - ref).abs(), 0.0);
-    ratio = (error == 0).select(0.0, error / bound);
+    ratio = ratios_of(error, bound);
   }
 
   [[nodiscard]] RowSums sums() const { return {error.square().sum(), finite.select(ref, 0.0).square().sum()}; }
@@ -98,8 +98,7 @@ class RowFindings {
       return;
     }
     const double error = std::abs(element.got - element.ref);
-    // A bound of 0 stands for "exactly".
-    element.ratio = error == 0 ? 0 : error / bound;
+    element.ratio = ratio_of(error, bound);
     record(element, element.ratio <= 1 ? Fault::none : (sees_tokens ? Fault::over_bound : Fault::empty_row));
   }
 
@@ -133,8 +132,7 @@ class RowComparison {
       : outputs_(outputs), oracle_(oracle), heads_(heads), precision_(precision) {}
 
   RowSums compare_out(std::int64_t row, TensorFindings& findings, RowSpread& spread) const {
-    const auto* const got = static_cast<const Bfloat16*>(outputs_.out.data) + row / heads_ * outputs_.out.token_stride +
-                            row % heads_ * outputs_.out.head_stride;
+    const Bfloat16* const got = row_of(row).out;
     const reference::RowModel model(oracle_, row, precision_, outputs_.out.dtype);
     const RowValues values(got, oracle_.out.data() + row * kValueDim, model);
     const bool sees = sees_tokens(row);
@@ -159,8 +157,7 @@ class RowComparison {
   }
 
   void compare_lse(std::int64_t row, TensorFindings& findings, RowSpread& spread) const {
-    const float got =
-        outputs_.lse.data[row / heads_ * outputs_.lse.token_stride + row % heads_ * outputs_.lse.head_stride];
+    const float got = row_of(row).lse;
     RowFindings found(findings);
     const double ref = oracle_.lse[static_cast<std::size_t>(row)];
     const Element element{.row = row, .dim = std::nullopt, .got = static_cast<double>(got), .ref = ref};
@@ -176,7 +173,7 @@ class RowComparison {
 
  private:
   static void measure_spread(RowSpread& spread, const RowValues& values, double gain_variance) {
-    const RowArray square = (values.error == 0).select(0.0, values.error.square() / values.variance);
+    const RowArray square = ratios_of(values.error.square(), values.variance);
     const RowArray ref_square = values.ref.square();
     spread.square_sum = square.sum();
     spread.out_ref = (values.got * values.ref).sum();
@@ -189,6 +186,9 @@ class RowComparison {
     spread.ref = values.ref[spread.dim];
   }
 
+  [[nodiscard]] OutputRow row_of(std::int64_t row) const {
+    return output_row(outputs_, row / heads_, static_cast<int>(row % heads_));
+  }
   [[nodiscard]] bool sees_tokens(std::int64_t row) const { return oracle_.visible[static_cast<std::size_t>(row)] > 0; }
 
   const DecodeOutputs& outputs_;

@@ -14,12 +14,14 @@
 #include "harness/checks/probe_answer.hpp"
 #include "harness/checks/row_array.hpp"
 #include "harness/checks/uniform_reading.hpp"
+#include "harness/inputs/output_row.hpp"
 
 namespace mla::harness {
 
 namespace {
 
 using checks::ProbeAnswer;
+using checks::RowArray;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -50,18 +52,10 @@ struct ElementFault {
 
 using RowFaults = std::array<ElementFault, kProbes>;  // the worst element of each probe that the row is part of
 
-using checks::RowArray;
-
-double ratio_of(double got, double want, double bound) {
-  if (got == want) return 0;
+// Infinite where one is a NaN or infinite and the other not the same.
+double error_of(double got, double want) {
   const double error = std::abs(got - want);
-  return std::isfinite(error) ? error / bound : kInfinity;
-}
-
-// The same of all elements of a row.
-RowArray ratios_of(const RowArray& got, const RowArray& want, const RowArray& bound) {
-  const RowArray error = (got - want).abs();
-  return (got == want).select(0.0, error.isFinite().select(error / bound, kInfinity));
+  return got == want ? 0 : std::isfinite(error) ? error : kInfinity;
 }
 
 // Dimensions [begin, end) of a row, which are a probe's.
@@ -88,13 +82,15 @@ std::span<const ProbePart> parts_of(ProbeKind kind) {
   return {};
 }
 
-RowFaults compare(const RowJob& job, const Bfloat16* out, float lse) {
+RowFaults compare(const RowJob& job, const OutputRow& row) {
   static const ProbeAnswer kEmptyRow = {.lse = -kInfinity};
   const ProbeAnswer& answer = job.answer != nullptr ? *job.answer : kEmptyRow;
-  RowArray got;
-  for (int dim = 0; dim < kValueDim; ++dim) got[dim] = static_cast<double>(out[dim].to_float());
-  const RowArray ratios =
-      ratios_of(got, Eigen::Map<const RowArray>(answer.out.data()), Eigen::Map<const RowArray>(answer.bound.data()));
+  const RowArray got = checks::widened(row.out);
+  RowArray errors;
+  for (int dim = 0; dim < kValueDim; ++dim) {
+    errors[dim] = error_of(got[dim], answer.out[static_cast<std::size_t>(dim)]);
+  }
+  const RowArray ratios = checks::ratios_of(errors, Eigen::Map<const RowArray>(answer.bound.data()));
   RowFaults faults{};
   for (const ProbePart& part : parts_of(job.probe.kind)) {
     const int dim = checks::index_of_largest(ratios, part.begin, part.end);
@@ -102,22 +98,21 @@ RowFaults compare(const RowJob& job, const Bfloat16* out, float lse) {
                                                     ratios[dim]};
   }
   ElementFault& worst = faults[static_cast<std::size_t>(parts_of(job.probe.kind).front().probe)];
-  const double ratio = ratio_of(static_cast<double>(lse), answer.lse, answer.lse_bound);
-  if (ratio > worst.ratio) worst = {std::nullopt, static_cast<double>(lse), answer.lse, ratio};
+  const auto lse = static_cast<double>(row.lse);
+  const double ratio = checks::ratio_of(error_of(lse, answer.lse), answer.lse_bound);
+  if (ratio > worst.ratio) worst = {std::nullopt, lse, answer.lse, ratio};
   return faults;
 }
 
-std::string finding_of(const RowJob& job, const Bfloat16* out, float lse, double kv_scale) {
+std::string finding_of(const RowJob& job, const OutputRow& row, double kv_scale) {
   if (job.probe.kind == ProbeKind::needle) {
     const bool seen = job.probe.needle < job.visible;
     return fmt::format("the token with all the mass is {} and must {}be seen", job.probe.needle, seen ? "" : "not ");
   }
   if (job.probe.kind != ProbeKind::uniform || job.answer == nullptr) return {};
   std::array<double, kValueDim> values{};
-  for (int dim = 0; dim < kValueDim; ++dim) {
-    values[static_cast<std::size_t>(dim)] = static_cast<double>(out[dim].to_float()) / kv_scale;
-  }
-  return checks::read_uniform_row(values, static_cast<double>(lse), job.visible);
+  Eigen::Map<RowArray>(values.data()) = checks::widened(row.out) / kv_scale;
+  return checks::read_uniform_row(values, static_cast<double>(row.lse), job.visible);
 }
 
 }  // namespace
@@ -159,16 +154,10 @@ void ProbeCheck::add(int launch, const DecodeOutputBuffers& buffers) {
     *answer = checks::probe_answer(inputs_.pattern(), key->row, key->visible, key->kv_len, kv_scale, precision_);
   }
 
-  const auto out_of = [&](const RowJob& job) {
-    return static_cast<const Bfloat16*>(outputs.out.data) + job.token * outputs.out.token_stride +
-           job.head * outputs.out.head_stride;
-  };
-  const auto lse_of = [&](const RowJob& job) {
-    return outputs.lse.data[job.token * outputs.lse.token_stride + job.head * outputs.lse.head_stride];
-  };
+  const auto row_of = [&](const RowJob& job) { return output_row(outputs, job.token, job.head); };
   std::vector<RowFaults> found(jobs.size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < jobs.size(); ++i) found[i] = compare(jobs[i], out_of(jobs[i]), lse_of(jobs[i]));
+  for (std::size_t i = 0; i < jobs.size(); ++i) found[i] = compare(jobs[i], row_of(jobs[i]));
 
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const RowJob& job = jobs[i];
@@ -186,7 +175,7 @@ void ProbeCheck::add(int launch, const DecodeOutputBuffers& buffers) {
       if (tally.worst && tally.worst->ratio >= worst.ratio) continue;
       tally.worst = ProbeFault{part.probe, job.request, job.token,
                                job.head,   worst.dim,   worst.got,
-                               worst.want, worst.ratio, finding_of(job, out_of(job), lse_of(job), kv_scale)};
+                               worst.want, worst.ratio, finding_of(job, row_of(job), kv_scale)};
     }
   }
 }

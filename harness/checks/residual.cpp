@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/inputs/output_row.hpp"
 #include "harness/inputs/poison.hpp"
 #include "reference/error_model.hpp"
 
@@ -21,18 +22,18 @@ constexpr double kMaxRms = reference::StatisticalLimits::kRowRms;
 // Keeps a row that must be exact, and so has no deviation, from dividing by zero.
 constexpr double kNoError = 1e-30;
 
-Bfloat16 element(const DecodeOutputs& outputs, std::int64_t row, int heads, int dim) {
-  return static_cast<const Bfloat16*>(
-      outputs.out.data)[row / heads * outputs.out.token_stride + row % heads * outputs.out.head_stride + dim];
+OutputRow row_of(const DecodeOutputs& outputs, std::int64_t row, int heads) {
+  return output_row(outputs, row / heads, static_cast<int>(row % heads));
 }
 
 void read_out(const reference::DecodeOracle& oracle, const DecodeOutputs& outputs, int heads,
               const Precision& precision, RowState& state) {
   const reference::RowModel model(oracle, state.row, precision, outputs.out.dtype);
+  const Bfloat16* const out = row_of(outputs, state.row, heads).out;
   double error_sum = 0;
   double noise_sum = 0;
   for (int dim = 0; dim < kValueDim; ++dim) {
-    const Bfloat16 got = element(outputs, state.row, heads, dim);
+    const Bfloat16 got = out[dim];
     const double tau = model.standard_error(dim) + kNoError;
     noise_sum += tau * tau;
     if (got.bits == kPoisonBfloat16) {
@@ -81,11 +82,11 @@ double RowState::excess() const {
 }
 
 float out_value(const DecodeOutputs& outputs, std::int64_t row, int heads, int dim) {
-  return element(outputs, row, heads, dim).to_float();
+  return row_of(outputs, row, heads).out[dim].to_float();
 }
 
 float lse_value(const DecodeOutputs& outputs, std::int64_t row, int heads) {
-  return outputs.lse.data[row / heads * outputs.lse.token_stride + row % heads * outputs.lse.head_stride];
+  return row_of(outputs, row, heads).lse;
 }
 
 std::vector<RowState> row_states(const DecodeProblem& problem, const reference::DecodeOracle& oracle,

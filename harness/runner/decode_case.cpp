@@ -15,6 +15,7 @@
 #include "harness/checks/localise.hpp"
 #include "harness/checks/probes.hpp"
 #include "harness/checks/to_json.hpp"
+#include "harness/inputs/output_row.hpp"
 #include "harness/runner/cost.hpp"
 #include "harness/runner/metamorphic.hpp"
 #include "harness/runner/performance_record.hpp"
@@ -257,18 +258,14 @@ class DecodeCaseRun {
   static constexpr std::size_t kOutRowBytes = kValueDim * sizeof(Bfloat16);
   static constexpr std::size_t kResultRowBytes = kOutRowBytes + sizeof(float);
 
-  // Whether `visit` holds for each row: for what it has in out and in lse, and its offset in a copy of both that has no
-  // gaps.
+  // Whether `visit` holds for each row and its offset in a copy of both outputs that has no gaps.
   template <class Visit>
   bool every_row(const Visit& visit) const {
     const DecodeOutputs views = context_.layout.bind(outputs_);
     std::size_t offset = 0;
     for (std::int64_t token = 0; token < context_.problem.total_q(); ++token) {
       for (int head = 0; head < context_.problem.fields().heads; ++head) {
-        const auto* const out = static_cast<const Bfloat16*>(views.out.data) + token * views.out.token_stride +
-                                head * views.out.head_stride;
-        const float* const lse = views.lse.data + token * views.lse.token_stride + head * views.lse.head_stride;
-        if (!visit(out, lse, offset)) return false;
+        if (!visit(output_row(views, token, head), offset)) return false;
         offset += kResultRowBytes;
       }
     }
@@ -278,24 +275,24 @@ class DecodeCaseRun {
   void keep_result() {
     first_result_.resize(static_cast<std::size_t>(context_.problem.total_q() * context_.problem.fields().heads) *
                          kResultRowBytes);
-    every_row([this](const Bfloat16* out, const float* lse, std::size_t offset) {
-      std::memcpy(&first_result_[offset], out, kOutRowBytes);
-      std::memcpy(&first_result_[offset + kOutRowBytes], lse, sizeof(float));
+    every_row([this](const OutputRow& row, std::size_t offset) {
+      std::memcpy(&first_result_[offset], row.out, kOutRowBytes);
+      std::memcpy(&first_result_[offset + kOutRowBytes], &row.lse, sizeof row.lse);
       return true;
     });
   }
 
   [[nodiscard]] bool result_is_kept() const {
-    return every_row([this](const Bfloat16* out, const float* lse, std::size_t offset) {
-      return std::memcmp(&first_result_[offset], out, kOutRowBytes) == 0 &&
-             std::memcmp(&first_result_[offset + kOutRowBytes], lse, sizeof(float)) == 0;
+    return every_row([this](const OutputRow& row, std::size_t offset) {
+      return std::memcmp(&first_result_[offset], row.out, kOutRowBytes) == 0 &&
+             std::memcmp(&first_result_[offset + kOutRowBytes], &row.lse, sizeof row.lse) == 0;
     });
   }
 
   // Whether out, if not lse, is what it was on the first contents.
   [[nodiscard]] bool out_is_kept() const {
-    return every_row([this](const Bfloat16* out, const float*, std::size_t offset) {
-      return std::memcmp(&first_result_[offset], out, kOutRowBytes) == 0;
+    return every_row([this](const OutputRow& row, std::size_t offset) {
+      return std::memcmp(&first_result_[offset], row.out, kOutRowBytes) == 0;
     });
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/checks/spread.hpp"
+#include "harness/inputs/output_row.hpp"
 #include "harness/runner/relation.hpp"
 #include "reference/error_model.hpp"
 
@@ -38,18 +39,6 @@ std::byte* kv_row(const DecodeInputs& in, const DecodeInputBuffers& buffers, int
   const std::int64_t page = in.batch.kv_indices[in.batch.kv_indptr[request] + position / in.kv.page_size];
   const std::int64_t element = page * in.kv.page_stride + position % in.kv.page_size * in.kv.token_stride;
   return buffers.kv.data().data() + element * size_in_bytes(in.kv.dtype);
-}
-
-// One row of the outputs.
-struct OutputRow {
-  const Bfloat16* out;
-  float lse;
-};
-
-OutputRow output_row(const DecodeOutputs& outputs, std::int64_t token, int head) {
-  return {static_cast<const Bfloat16*>(outputs.out.data) + token * outputs.out.token_stride +
-              head * outputs.out.head_stride,
-          outputs.lse.data[token * outputs.lse.token_stride + head * outputs.lse.head_stride]};
 }
 
 // A variant with the base's contents and the provider's result.
