@@ -130,15 +130,6 @@ MLA_DEVICE void copy_16_or_zero(std::uint32_t destination, const void* source, b
                : "memory");
 }
 
-/// Ends a group of this lane's copies; waits until at most `kPending` groups are on their way.
-MLA_DEVICE void copy_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int kPending>
-MLA_DEVICE void copy_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
-
 /// Arrives at `barrier`, as one of those it expects, once this lane's copies so far have landed.
 MLA_DEVICE void copy_arrive(std::uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");

@@ -31,7 +31,8 @@ struct WideUnit {
   static constexpr int kCount = 8;  // of a pair of blocks
   static constexpr int kSlots = 4;
   static constexpr int kTokens = 32;
-  static constexpr int kMaxPieces = 5;              // of 64 dims
+  static constexpr int kMaxPieces = 5;  // of 64 dims
+  static constexpr int kRopeSubtile = kHeadDim / 64 - 1;
   static constexpr int kPieceBytes = kTokens * 64;  // [32 tokens][64 dims]
   static constexpr int kSlotBytes = kMaxPieces * kPieceBytes;
 
@@ -47,7 +48,6 @@ struct WideUnit {
   }
   [[nodiscard]] MLA_DEVICE constexpr int pieces() const { return index / 2 % 2 == 0 ? 4 : kMaxPieces; }
   [[nodiscard]] MLA_DEVICE constexpr int subtile(int piece) const {
-    constexpr int kRopeSubtile = kHeadDim / 64 - 1;
     return piece == kMaxPieces - 1 ? kRopeSubtile : (index < 2 || index >= 6 ? 0 : 4) + piece;
   }
 
@@ -71,7 +71,7 @@ struct WidePlaces {
   static constexpr int kSubtiles = kHeadDim / 64;      // of 64 dims
   static constexpr int kSubtileBytes = kTokens * 128;  // [64 rows][64 dims], swizzled
   static constexpr int kBlockBytes = kSubtiles * kSubtileBytes;
-  static constexpr int kRopeSubtile = kSubtiles - 1;
+  static constexpr int kRopeSubtile = WideUnit::kRopeSubtile;
 
   // q as bf16 lies as a block does; as e4m3 in rows, apart by an odd number of 16 bytes against bank conflicts.
   static constexpr int kQueryPitch = kHeadDim + 16;
